@@ -1,0 +1,113 @@
+//! Interning: equal values get equal 32-bit ids, so that a record has no heap and comparing is comparing integers.
+//!
+//! The tables belong to the process, not to a recorder: a call site looks its name up once and keeps the id. Id 0 is the
+//! empty value. Looking up a value that this thread used lately takes no lock.
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::cell::RefCell;
+use std::hash::{BuildHasher, Hash};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::LocalKey;
+
+/// An append-only table of distinct values.
+pub(crate) struct Interner<T: ?Sized + 'static> {
+    table: Mutex<Table<T>>,
+    recent: &'static LocalKey<RefCell<Recent<T>>>,
+}
+
+pub(crate) struct Table<T: ?Sized> {
+    ids: FxHashMap<Arc<T>, u32>,
+    values: Vec<Arc<T>>,
+}
+
+/// Values that this thread looked up lately, by hash.
+pub(crate) struct Recent<T: ?Sized>(Vec<Option<(Arc<T>, u32)>>);
+
+/// A power of two; 256 entries are 8 KiB a thread that interns.
+const RECENT: usize = 256;
+
+impl<T: ?Sized + Hash + Eq> Interner<T>
+where
+    for<'a> &'a T: Into<Arc<T>>,
+{
+    pub(crate) const fn new(recent: &'static LocalKey<RefCell<Recent<T>>>) -> Self {
+        let ids = FxHashMap::with_hasher(FxBuildHasher);
+        Self { table: Mutex::new(Table { ids, values: Vec::new() }), recent }
+    }
+
+    /// The id of `value`.
+    pub(crate) fn id(&self, value: &T) -> u32 {
+        let place = (FxBuildHasher.hash_one(value) >> 32) as usize % RECENT;
+        let cached = self.recent.try_with(|recent| {
+            let Ok(mut recent) = recent.try_borrow_mut() else { return self.id_in_table(value).1 };
+            if recent.0.is_empty() {
+                recent.0.resize_with(RECENT, || None);
+            }
+            let entry = &mut recent.0[place];
+            if let Some((known, id)) = entry
+                && **known == *value
+            {
+                return *id;
+            }
+            let (known, id) = self.id_in_table(value);
+            *entry = Some((known, id));
+            id
+        });
+        cached.unwrap_or_else(|_thread_is_ending| self.id_in_table(value).1)
+    }
+
+    fn id_in_table(&self, value: &T) -> (Arc<T>, u32) {
+        let mut table = self.lock();
+        if let Some((known, id)) = table.ids.get_key_value(value) {
+            return (Arc::clone(known), *id);
+        }
+        let known: Arc<T> = value.into();
+        table.values.push(Arc::clone(&known));
+        // Id 0 is nothing, so the first value is 1.
+        let id = u32::try_from(table.values.len()).expect("fewer than four billion distinct names");
+        table.ids.insert(Arc::clone(&known), id);
+        (known, id)
+    }
+
+    /// A value that [`Self::id`] gave this id.
+    pub(crate) fn value(&self, id: u32) -> Option<Arc<T>> {
+        self.lock().values.get((id as usize).checked_sub(1)?).cloned()
+    }
+
+    /// Held across `fork`, so that the child finds the table whole.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Table<T>> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: ?Sized> Recent<T> {
+    pub(crate) const fn new() -> Self {
+        Self(Vec::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    thread_local! { static RECENT_NAMES: RefCell<Recent<str>> = const { RefCell::new(Recent::new()) } }
+
+    #[test]
+    fn equal_values_have_equal_ids_on_every_thread() {
+        static TABLE: Interner<str> = Interner::new(&RECENT_NAMES);
+        let names: Vec<String> = (0..5000).map(|i| format!("name {i}")).collect();
+        let ids: Vec<Vec<u32>> = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..4).map(|_| scope.spawn(|| names.iter().map(|name| TABLE.id(name)).collect())).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(ids.iter().all(|of_thread| *of_thread == ids[0]));
+        let distinct: std::collections::HashSet<_> = ids[0].iter().collect();
+        assert_eq!(distinct.len(), names.len());
+        for (name, id) in names.iter().zip(&ids[0]) {
+            assert_eq!(&*TABLE.value(*id).unwrap(), name.as_str());
+        }
+        assert!(TABLE.value(0).is_none());
+        assert!(TABLE.value(u32::MAX).is_none());
+    }
+}

@@ -1,0 +1,222 @@
+//! Chunks: the memory that one thread writes records to, and that others may read at any time.
+//!
+//! The rules, which `tests/loom.rs` checks in every interleaving:
+//! - only the owner appends; it publishes a record by storing its stream's new position (release), and a reader that loads
+//!   the position (acquire) sees every record below it whole;
+//! - a span is closed by storing its end in place, from any thread; each span is closed at most once;
+//! - a chunk with open spans is *pinned*: whoever drops chunks must leave it alone, so that a close never writes to freed
+//!   memory. The owner counts its closes without an atomic read-modify-write, other threads with one;
+//! - a full chunk is sealed and linked to its successor. The link is taken (by one reader, under the registry's lock), not
+//!   followed, so that an old chunk that somebody keeps does not keep all later ones.
+
+use super::ThreadLog;
+use super::record::{Slot, Words};
+use crate::sync::{Arc, AtomicPtr, AtomicU32, Mutex, Ordering};
+use std::ptr::{self, NonNull};
+
+/// The slots of a thread's first chunk: one page, since many threads record little. Each further chunk has four times
+/// as many as the one before, up to [`FULL`].
+pub(crate) const FIRST: usize = if cfg!(loom) { 2 } else { 128 };
+/// The slots of a full-grown chunk: 64 KiB.
+pub(crate) const FULL: usize = if cfg!(loom) { 2 } else { 2048 };
+
+/// Full-grown chunks kept for the next recording when they are no longer needed: 16 MiB at most.
+const SPARE_CHUNKS: usize = 256;
+
+const NOT_SEALED: u32 = u32::MAX;
+
+/// A run of slots that one thread writes.
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    slots: Box<[Slot]>,
+    /// The position of the first slot in the thread's stream.
+    base: u64,
+    /// The thread that writes here.
+    owner: Arc<ThreadLog>,
+    /// Slots written, known once the chunk is sealed.
+    filled: AtomicU32,
+    /// Spans opened here, known once the chunk is sealed.
+    opened: AtomicU32,
+    /// Spans opened here that the owner closed.
+    closed_by_owner: AtomicU32,
+    /// Spans opened here that other threads closed.
+    closed_by_others: AtomicU32,
+    /// The chunk that follows, until a reader takes it.
+    next: AtomicPtr<Chunk>,
+    spares: Arc<Spares>,
+}
+
+impl Chunk {
+    pub(super) fn new(spares: &Arc<Spares>, owner: &Arc<ThreadLog>, base: u64, slots: usize) -> Arc<Self> {
+        Arc::new(Self {
+            slots: spares.slots(slots),
+            base,
+            owner: Arc::clone(owner),
+            filled: AtomicU32::new(NOT_SEALED),
+            opened: AtomicU32::new(NOT_SEALED),
+            closed_by_owner: AtomicU32::new(0),
+            closed_by_others: AtomicU32::new(0),
+            next: AtomicPtr::new(ptr::null_mut()),
+            spares: Arc::clone(spares),
+        })
+    }
+
+    pub(crate) fn base(&self) -> u64 {
+        self.base
+    }
+
+    pub(crate) fn capacity(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The position after the last published slot.
+    pub(crate) fn end(&self) -> u64 {
+        // In this order: the owner moves past a chunk only after sealing it, so if it is not sealed now, the position
+        // that was loaded before lies in it.
+        let position = self.owner.position();
+        match self.filled.load(Ordering::Acquire) {
+            NOT_SEALED => position,
+            filled => self.base + u64::from(filled),
+        }
+    }
+
+    /// A published slot.
+    pub(crate) fn read(&self, index: usize) -> Words {
+        self.slots[index].read()
+    }
+
+    /// A slot that the owner is about to write. Owner only.
+    #[inline]
+    pub(super) fn slot(&self, index: usize) -> &Slot {
+        &self.slots[index]
+    }
+
+    /// Ends the writing of this chunk: it has `filled` slots, in which `opened` spans were begun, and `next` follows. Owner
+    /// only, once.
+    pub(super) fn seal(&self, filled: usize, opened: u32, next: Option<&Arc<Self>>) {
+        if let Some(next) = next {
+            self.next.store(Arc::into_raw(Arc::clone(next)).cast_mut(), Ordering::Release);
+        }
+        self.filled.store(filled as u32, Ordering::Release);
+        self.opened.store(opened, Ordering::Release);
+    }
+
+    /// The chunk that follows, given out once. Under the registry's lock.
+    #[expect(unsafe_code, reason = "takes over the reference that `seal` put in the link")]
+    pub(super) fn take_next(&self) -> Option<Arc<Self>> {
+        let next = self.next.swap(ptr::null_mut(), Ordering::Acquire);
+        // SAFETY: a pointer in the link came from `Arc::into_raw` in `seal`, and the swap makes this the only place that
+        // turns it back.
+        (!next.is_null()).then(|| unsafe { Arc::from_raw(next) })
+    }
+
+    /// Whether dropping the chunk would be wrong: its owner still writes it, or spans in it are open.
+    pub(crate) fn is_pinned(&self) -> bool {
+        let closed = self.closed_by_owner.load(Ordering::Acquire) + self.closed_by_others.load(Ordering::Acquire);
+        self.opened.load(Ordering::Acquire) != closed
+    }
+
+    #[inline]
+    fn count_close(&self, closer: u32) {
+        if closer == self.owner.serial {
+            let closed = self.closed_by_owner.load(Ordering::Relaxed);
+            self.closed_by_owner.store(closed + 1, Ordering::Release);
+        } else {
+            self.closed_by_others.fetch_add(1, Ordering::Release);
+        }
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        drop(self.take_next());
+        self.spares.put_back(std::mem::take(&mut self.slots));
+    }
+}
+
+/// A span that has begun and not ended. It is closed by [`OpenSpan::close`], on any thread; if that never happens, its
+/// chunk stays pinned.
+#[derive(Debug)]
+pub(crate) struct OpenSpan {
+    chunk: NonNull<Chunk>,
+    index: u32,
+}
+
+#[expect(unsafe_code, reason = "an open span is a pointer into a pinned chunk, and moves between threads")]
+// SAFETY: the chunk it points to is shared by design: all its fields that change are atomics.
+unsafe impl Send for OpenSpan {}
+#[expect(unsafe_code, reason = "see above")]
+// SAFETY: there is nothing to do with a shared reference but read the constant `position`.
+unsafe impl Sync for OpenSpan {}
+
+impl OpenSpan {
+    /// The span whose record the owner of `chunk` has just published at `index`.
+    #[inline]
+    pub(super) fn new(chunk: &Arc<Chunk>, index: usize) -> Self {
+        Self { chunk: NonNull::from(&**chunk), index: index as u32 }
+    }
+
+    /// The thread that opened the span, and the span's position in its stream.
+    #[expect(unsafe_code, reason = "see `close`")]
+    pub(crate) fn position(&self) -> (u32, u64) {
+        // SAFETY: as in `close`.
+        let chunk = unsafe { self.chunk.as_ref() };
+        (chunk.owner.serial, chunk.base + u64::from(self.index))
+    }
+
+    /// Ends the span at `end` on the thread with serial number `closer`.
+    #[inline]
+    #[expect(unsafe_code, reason = "the pin, not a reference count, keeps the chunk alive: a count would cost 10 ns")]
+    pub(crate) fn close(self, end: u64, closer: u32) {
+        // SAFETY: `new` was given a live chunk in which this span is open, and only this call, which consumes the span,
+        // closes it. Until `count_close` the chunk is therefore pinned or still its owner's current one, and neither is
+        // dropped. After `count_close` it is not touched.
+        let chunk = unsafe { self.chunk.as_ref() };
+        let slot = &chunk.slots[self.index as usize];
+        if closer == chunk.owner.serial {
+            slot.close(end);
+        } else {
+            slot.close_elsewhere(end);
+        }
+        chunk.count_close(closer);
+    }
+}
+
+/// Slots of dropped chunks, kept because memory that was used before is many times cheaper than fresh memory.
+#[derive(Debug)]
+pub(crate) struct Spares {
+    slots: Mutex<Vec<Box<[Slot]>>>,
+}
+
+impl Spares {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self { slots: Mutex::new(Vec::new()) })
+    }
+
+    /// Never waits: a recording thread calls this. If the list is in use, fresh memory does.
+    fn slots(&self, count: usize) -> Box<[Slot]> {
+        let spare = if count == FULL { self.slots.try_lock().ok().and_then(|mut spares| spares.pop()) } else { None };
+        spare.unwrap_or_else(|| fresh_slots(count))
+    }
+
+    fn put_back(&self, slots: Box<[Slot]>) {
+        if slots.len() == FULL
+            && let Ok(mut spares) = self.slots.try_lock()
+            && spares.len() < SPARE_CHUNKS
+        {
+            spares.push(slots);
+        }
+    }
+}
+
+#[cfg(not(loom))]
+#[expect(unsafe_code, reason = "zeroed memory from the system is not touched, memory initialised here would be")]
+fn fresh_slots(count: usize) -> Box<[Slot]> {
+    // SAFETY: a slot is four atomic integers, for which all bytes zero is a value.
+    unsafe { Box::new_zeroed_slice(count).assume_init() }
+}
+
+#[cfg(loom)]
+fn fresh_slots(count: usize) -> Box<[Slot]> {
+    (0..count).map(|_| Slot::default()).collect()
+}

@@ -1,0 +1,234 @@
+//! What can be recorded.
+
+use super::record::RecordKind;
+use crate::capture::Capture;
+use crate::names::{Inputs, Name, Stack};
+
+/// What a span is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SpanKind {
+    /// An operator: `aten::mm`.
+    Op,
+    /// A node of the backward pass: `MulBackward0`.
+    Backward,
+    /// A part of the program that its author named.
+    Annotation,
+    /// A call into a device's runtime, such as a launch.
+    Runtime,
+}
+
+impl SpanKind {
+    /// The activity that collects it.
+    #[inline]
+    pub(crate) fn needs(self) -> Capture {
+        if matches!(self, Self::Runtime) { Capture::DEVICE } else { Capture::CPU }
+    }
+
+    #[inline]
+    pub(crate) fn record_kind(self) -> RecordKind {
+        match self {
+            Self::Op => RecordKind::Op,
+            Self::Backward => RecordKind::Backward,
+            Self::Annotation => RecordKind::Annotation,
+            Self::Runtime => RecordKind::Runtime,
+        }
+    }
+
+    /// The inverse of [`Self::record_kind`], for the kinds of record that are spans.
+    pub(crate) fn of_record(kind: RecordKind) -> Option<Self> {
+        match kind {
+            RecordKind::Op => Some(Self::Op),
+            RecordKind::Backward => Some(Self::Backward),
+            RecordKind::Annotation => Some(Self::Annotation),
+            RecordKind::Runtime => Some(Self::Runtime),
+            _ => None,
+        }
+    }
+}
+
+/// What is known of a span when it begins.
+///
+/// ```
+/// use mindtorch_profiler::{Inputs, Name, SpanArgs, SpanKind};
+/// let args = SpanArgs::new(SpanKind::Op, Name::new("aten::mm"))
+///     .inputs(Inputs::encode().tensor("float", &[4, 4], &[4, 1]).finish())
+///     .sequence(7)
+///     .flops(128);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct SpanArgs {
+    pub(crate) kind: SpanKind,
+    pub(crate) name: Name,
+    pub(crate) inputs: Inputs,
+    pub(crate) stack: Stack,
+    pub(crate) details: Option<SpanDetails>,
+}
+
+/// What few spans have. A span with any of it takes a second slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SpanDetails {
+    pub(crate) sequence: Option<u64>,
+    pub(crate) forward_thread: u32,
+    pub(crate) flops: u64,
+    pub(crate) note: Name,
+    pub(crate) overload: Name,
+}
+
+impl SpanArgs {
+    /// A span with a name and nothing else.
+    #[inline]
+    pub fn new(kind: SpanKind, name: Name) -> Self {
+        Self { kind, name, inputs: Inputs::NONE, stack: Stack::NONE, details: None }
+    }
+
+    /// The operator's inputs.
+    pub fn inputs(mut self, inputs: Inputs) -> Self {
+        self.inputs = inputs;
+        self
+    }
+
+    /// Where in the source the span began.
+    pub fn stack(mut self, stack: Stack) -> Self {
+        self.stack = stack;
+        self
+    }
+
+    /// The autograd sequence number, which links a forward operator to its backward node.
+    pub fn sequence(mut self, sequence: u64) -> Self {
+        self.details().sequence = Some(sequence);
+        self
+    }
+
+    /// The number of the thread that ran the forward operator of this backward node.
+    pub fn forward_thread(mut self, thread: u32) -> Self {
+        self.details().forward_thread = thread;
+        self
+    }
+
+    /// The floating-point operations that the operator will do.
+    pub fn flops(mut self, flops: u64) -> Self {
+        self.details().flops = flops;
+        self
+    }
+
+    /// A text to show with the span.
+    pub fn note(mut self, note: Name) -> Self {
+        self.details().note = note;
+        self
+    }
+
+    /// The operator's overload: `Tensor` of `aten::add.Tensor`.
+    pub fn overload(mut self, overload: Name) -> Self {
+        self.details().overload = overload;
+        self
+    }
+
+    fn details(&mut self) -> &mut SpanDetails {
+        let nothing =
+            SpanDetails { sequence: None, forward_thread: 0, flops: 0, note: Name(0), overload: Name(0) };
+        self.details.get_or_insert(nothing)
+    }
+}
+
+/// Identifies a span while it is recorded: the device work that it launches refers to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SpanId(u64);
+
+impl SpanId {
+    const POSITION_BITS: u32 = 40;
+
+    /// Thread serial numbers are below 2^24 and positions below 2^40 for longer than anyone will wait. The serial is
+    /// stored one higher, so that 0 is no span.
+    pub(crate) fn new(thread: u32, position: u64) -> Self {
+        Self((u64::from(thread) + 1) << Self::POSITION_BITS | position)
+    }
+
+    pub(crate) fn bits(self) -> u64 {
+        self.0
+    }
+
+    pub(crate) fn from_bits(bits: u64) -> Option<Self> {
+        (bits != 0).then_some(Self(bits))
+    }
+
+    pub(crate) fn thread(self) -> u32 {
+        (self.0 >> Self::POSITION_BITS) as u32 - 1
+    }
+
+    pub(crate) fn position(self) -> u64 {
+        self.0 & ((1 << Self::POSITION_BITS) - 1)
+    }
+}
+
+/// Where memory is, or work runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Device {
+    /// The host.
+    Cpu,
+    /// The accelerator with this number.
+    Npu(u16),
+}
+
+impl Device {
+    pub(crate) fn index(self) -> u16 {
+        match self {
+            Self::Cpu => 0,
+            Self::Npu(index) => index,
+        }
+    }
+
+    pub(crate) fn kind_bits(self) -> u32 {
+        u32::from(self != Self::Cpu)
+    }
+
+    pub(crate) fn from_bits(kind: u32, index: u16) -> Self {
+        if kind == 0 { Self::Cpu } else { Self::Npu(index) }
+    }
+
+    /// The activity whose sessions see the device's memory.
+    pub(crate) fn activity(self) -> Capture {
+        if self == Self::Cpu { Capture::CPU } else { Capture::DEVICE }
+    }
+}
+
+/// An allocation or a free.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory {
+    /// Where the block starts.
+    pub address: u64,
+    /// Its size: positive when allocated, negative when freed.
+    pub bytes: i64,
+    /// The device that it is on.
+    pub device: Device,
+    /// Bytes in use on the device after this.
+    pub allocated: i64,
+    /// Bytes that the device's allocator holds, in use or not; 0 if it holds none back.
+    pub reserved: u64,
+    /// Where in the source it happened.
+    pub stack: Stack,
+}
+
+/// A point in time while recording, from [`Recorder::now`](super::Recorder::now).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ticks(pub(crate) u64);
+
+/// Work that a device has done: a kernel or a copy.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceSpan {
+    /// The kernel's name.
+    pub name: Name,
+    /// The number of the accelerator.
+    pub device: u16,
+    /// The stream that it ran on.
+    pub stream: u16,
+    /// When it began.
+    pub begin: Ticks,
+    /// When it ended.
+    pub end: Ticks,
+    /// Whether it moved memory rather than computed.
+    pub is_copy: bool,
+    /// Bytes moved, for a copy.
+    pub bytes: u64,
+    /// The span that launched it.
+    pub launched_by: Option<SpanId>,
+}

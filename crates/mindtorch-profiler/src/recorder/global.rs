@@ -1,0 +1,240 @@
+//! The process's recorder, as every thread sees it: a static that says what is collected, and the thread's own writer.
+
+use super::event::{DeviceSpan, Memory, SpanArgs, SpanId};
+use super::record::RecordKind;
+use super::writer::{SpanToken, ThreadWriter};
+use super::{Recorder, fork};
+use crate::capture::Capture;
+use crate::clock::Clock;
+use crate::names::Name;
+use std::cell::{Cell, RefCell};
+use std::sync::LazyLock;
+// Not loom's, which cannot be static: the model checker works on recorders of its own.
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What the global recorder collects, where one load finds it.
+static CAPTURE: AtomicU32 = AtomicU32::new(0);
+
+static GLOBAL: LazyLock<Recorder> = LazyLock::new(|| {
+    fork::register();
+    Recorder::new(Clock::system(), true)
+});
+
+thread_local! {
+    static WRITER: RefCell<Option<ThreadWriter>> = const { RefCell::new(None) };
+    static QUIET: Cell<u32> = const { Cell::new(0) };
+}
+
+impl Recorder {
+    /// The recorder of this process.
+    pub fn global() -> &'static Self {
+        &GLOBAL
+    }
+}
+
+pub(super) fn publish(capture: Capture) {
+    CAPTURE.store(capture.bits(), Ordering::Relaxed);
+}
+
+/// What is being collected in this process: one relaxed load. Ask before computing anything that is only for the
+/// profiler, such as shapes.
+#[inline]
+pub fn capture() -> Capture {
+    Capture::from_bits(CAPTURE.load(Ordering::Relaxed))
+}
+
+/// While one lives, this thread's allocations are not recorded.
+#[derive(Debug)]
+pub(crate) struct Quiet(());
+
+impl Quiet {
+    pub(crate) fn new() -> Self {
+        let _ = QUIET.try_with(|depth| depth.set(depth.get() + 1));
+        Self(())
+    }
+
+    pub(crate) fn is_on() -> bool {
+        QUIET.try_with(|depth| depth.get() > 0).unwrap_or(true)
+    }
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        let _ = QUIET.try_with(|depth| depth.set(depth.get() - 1));
+    }
+}
+
+/// Runs `write` with this thread's writer. Where there is none to be had (the thread is being torn down, or is in the
+/// middle of writing), the event is counted as lost.
+#[inline]
+fn with_writer<T>(write: impl FnOnce(&mut ThreadWriter) -> T) -> Option<T> {
+    let written = WRITER.try_with(|writer| {
+        let mut writer = writer.try_borrow_mut().ok()?;
+        Some(match &mut *writer {
+            Some(writer) => write(writer),
+            none => write(none.insert(register())),
+        })
+    });
+    let written = written.ok().flatten();
+    if written.is_none() {
+        lost();
+    }
+    written
+}
+
+#[cold]
+fn register() -> ThreadWriter {
+    let _quiet = Quiet::new();
+    Recorder::global().thread(os_thread_id(), std::thread::current().name())
+}
+
+#[cold]
+fn lost() {
+    Recorder::global().count_lost();
+}
+
+/// Forgets this thread's writer, in a child process, where the thread has another number.
+pub(super) fn forget_writer() {
+    let _ = WRITER.try_with(|writer| writer.try_borrow_mut().map(|mut writer| *writer = None));
+}
+
+/// A span that ends when it is dropped, on whichever thread that is.
+///
+/// [`record_function!`](crate::record_function) makes one. With no session that collects its kind it is nothing: making
+/// and dropping it costs a load and two branches.
+#[derive(Debug)]
+#[must_use = "a span ends when it is dropped; bind it to a variable, such as `_span`"]
+pub struct Span(Option<SpanToken>);
+
+impl Span {
+    /// Begins an annotation. Where the name is a literal, [`record_function!`](crate::record_function) is faster.
+    ///
+    /// ```
+    /// use mindtorch_profiler::Span;
+    /// for layer in 0..3 {
+    ///     let _span = Span::enter(&format!("layer {layer}"));
+    /// }
+    /// ```
+    pub fn enter(name: &str) -> Self {
+        if capture().contains(Capture::CPU) { begin_annotation(Name::new(name)) } else { Self(None) }
+    }
+
+    /// Begins a span, if anyone collects its kind.
+    #[inline]
+    pub fn begin(args: &SpanArgs) -> Self {
+        if !capture().contains(args.kind.needs()) {
+            return Self(None);
+        }
+        Self(with_writer(|writer| writer.begin_always(args)))
+    }
+
+    /// A span of nothing, which records nothing.
+    #[inline]
+    pub fn none() -> Self {
+        Self(None)
+    }
+
+    /// Whether the span is being recorded.
+    pub fn is_recorded(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Identifies the span, for device work that it launches. `None` if it is not recorded.
+    pub fn id(&self) -> Option<SpanId> {
+        self.0.as_ref().map(SpanToken::id)
+    }
+}
+
+#[inline]
+pub(crate) fn begin_annotation(name: Name) -> Span {
+    Span(with_writer(|writer| writer.begin_plain(RecordKind::Annotation, name, 0)))
+}
+
+impl Drop for Span {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(token) = self.0.take() {
+            end(token);
+        }
+    }
+}
+
+#[inline]
+fn end(token: SpanToken) {
+    let mut token = Some(token);
+    let _ = WRITER.try_with(|writer| {
+        if let Ok(mut writer) = writer.try_borrow_mut()
+            && let Some(writer) = &mut *writer
+            && let Some(token) = token.take()
+        {
+            writer.end(token);
+        }
+    });
+    if let Some(token) = token {
+        end_without_writer(token);
+    }
+}
+
+/// Closes a span on a thread that has recorded nothing itself, or that is being torn down.
+#[cold]
+fn end_without_writer(token: SpanToken) {
+    const NO_THREAD: u32 = u32::MAX;
+    token.0.close(Recorder::global().clock().ticks(), NO_THREAD);
+}
+
+/// Records an allocation or a free, if anyone collects memory.
+#[inline]
+pub fn memory(memory: &Memory) {
+    if capture().contains(Capture::MEMORY) && !Quiet::is_on() {
+        with_writer(|writer| writer.memory(memory));
+    }
+}
+
+/// Records work that a device has finished, if anyone collects it.
+#[inline]
+pub fn device_span(span: &DeviceSpan) {
+    if capture().contains(Capture::DEVICE) {
+        with_writer(|writer| writer.device_span(span));
+    }
+}
+
+/// Records the value of a counter, if anyone collects host events: a line that rises and falls in trace viewers.
+#[inline]
+pub fn counter(name: Name, value: f64) {
+    if capture().contains(Capture::CPU) {
+        with_writer(|writer| writer.counter(name, value));
+    }
+}
+
+/// Records that something happened, if anyone collects host events.
+#[inline]
+pub fn mark(name: Name) {
+    if capture().contains(Capture::CPU) {
+        with_writer(|writer| writer.mark(name));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "the standard library does not tell the system's thread number")]
+pub(crate) fn os_thread_id() -> u64 {
+    // SAFETY: gettid takes no arguments and cannot fail.
+    unsafe { libc::gettid() }.cast_unsigned().into()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn os_thread_id() -> u64 {
+    use std::hash::{Hash, Hasher};
+    let mut hasher = rustc_hash::FxHasher::default();
+    std::thread::current().id().hash(&mut hasher);
+    hasher.finish() >> 32
+}
+
+/// Makes a forked child's recorder as good as new.
+pub(super) fn reset_after_fork(registry: &mut super::Registry) {
+    publish(Capture::NONE);
+    GLOBAL.0.capture.store(0, crate::sync::Ordering::Relaxed);
+    registry.windows.clear();
+    // Leaked, not dropped: spans that were open at the fork may still be closed in the child. The memory is the parent's,
+    // shared until it is written to, which it is not.
+    std::mem::forget(std::mem::take(&mut registry.threads));
+}

@@ -1,0 +1,191 @@
+//! The record: what one event is in memory.
+//!
+//! A record is one slot of 32 bytes, or two when it has details. Names, input shapes and stacks are ids into tables, so a
+//! record owns nothing. Fresh memory is the largest cost of recording (a page fault costs more than the sixty events
+//! that fill the page), which is why a plain span takes one slot.
+//!
+//! ```text
+//! slot 1   w0              w1         w2                                        w3
+//! span     begin ticks     end ticks  name:32 | track:16 | flags:8 | kind:8     inputs:32 | stack:32
+//! memory   ticks           address    as above, track = device                  bytes (signed)
+//! device   begin ticks     end ticks  as above, track = stream                  device:32 | 0
+//! counter  ticks           value f64  as above                                  0
+//! mark     ticks           0          as above                                  0
+//!
+//! slot 2   w0              w1               w2                                  w3
+//! span     sequence + 1    flops            forward thread:32 | note:32         overload name:32 | 0
+//! memory   allocated       reserved         stack:32 | 0                        0
+//! device   launching span  bytes moved      0                                   0
+//! ```
+//!
+//! A span's end is 0 until it is closed. All words are atomics written with relaxed stores: the chunk's length publishes
+//! them, and an end is published by its own store.
+
+use crate::sync::{AtomicU64, Ordering};
+
+/// One 32-byte cell of a chunk.
+#[derive(Debug, Default)]
+pub(crate) struct Slot {
+    words: [AtomicU64; 4],
+}
+
+/// The contents of a slot, copied out.
+pub(crate) type Words = [u64; 4];
+
+impl Slot {
+    #[inline]
+    pub(crate) fn write(&self, words: Words) {
+        for (word, value) in self.words.iter().zip(words) {
+            word.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// Reads the slot. The end comes first: whoever sees a span's end sees all that was written before it.
+    #[inline]
+    pub(crate) fn read(&self) -> Words {
+        let end = self.words[1].load(Ordering::Acquire);
+        [
+            self.words[0].load(Ordering::Relaxed),
+            end,
+            self.words[2].load(Ordering::Relaxed),
+            self.words[3].load(Ordering::Relaxed),
+        ]
+    }
+
+    #[inline]
+    pub(crate) fn close(&self, end: u64) {
+        self.words[1].store(end, Ordering::Release);
+    }
+
+    /// Closes the span and notes that another thread than its own did.
+    pub(crate) fn close_elsewhere(&self, end: u64) {
+        let head = self.words[2].load(Ordering::Relaxed);
+        self.words[2].store(head | Head::CLOSED_ELSEWHERE << Head::FLAGS_AT, Ordering::Relaxed);
+        self.words[1].store(end, Ordering::Release);
+    }
+}
+
+/// What a record is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub(crate) enum RecordKind {
+    Op = 1,
+    Backward = 2,
+    Annotation = 3,
+    Runtime = 4,
+    Memory = 5,
+    Kernel = 6,
+    Copy = 7,
+    Counter = 8,
+    Mark = 9,
+}
+
+impl RecordKind {
+    fn from_bits(bits: u8) -> Self {
+        match bits {
+            1 => Self::Op,
+            2 => Self::Backward,
+            3 => Self::Annotation,
+            4 => Self::Runtime,
+            5 => Self::Memory,
+            6 => Self::Kernel,
+            7 => Self::Copy,
+            8 => Self::Counter,
+            _ => Self::Mark,
+        }
+    }
+
+    /// Whether it is closed after it was opened (a device span is recorded when it is over).
+    pub(crate) fn is_span(self) -> bool {
+        matches!(self, Self::Op | Self::Backward | Self::Annotation | Self::Runtime)
+    }
+}
+
+/// The third word of a record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head {
+    pub(crate) kind: RecordKind,
+    pub(crate) flags: u64,
+    pub(crate) track: u16,
+    pub(crate) name: u32,
+}
+
+impl Head {
+    /// The record has a second slot.
+    pub(crate) const DETAILED: u64 = 1;
+    /// The span was closed on another thread than the one that opened it.
+    pub(crate) const CLOSED_ELSEWHERE: u64 = 2;
+
+    const FLAGS_AT: u32 = 8;
+
+    #[inline]
+    pub(crate) fn pack(self) -> u64 {
+        u64::from(self.kind as u8)
+            | self.flags << Self::FLAGS_AT
+            | u64::from(self.track) << 16
+            | u64::from(self.name) << 32
+    }
+
+    #[inline]
+    pub(crate) fn unpack(word: u64) -> Self {
+        Self {
+            kind: RecordKind::from_bits(word as u8),
+            flags: word >> Self::FLAGS_AT & 0xff,
+            track: (word >> 16) as u16,
+            name: (word >> 32) as u32,
+        }
+    }
+
+    pub(crate) fn is_detailed(self) -> bool {
+        self.flags & Self::DETAILED != 0
+    }
+
+    pub(crate) fn is_closed_elsewhere(self) -> bool {
+        self.flags & Self::CLOSED_ELSEWHERE != 0
+    }
+}
+
+/// Two 32-bit numbers in a word.
+#[inline]
+pub(crate) fn pair(high: u32, low: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}
+
+/// The inverse of [`pair`].
+#[inline]
+pub(crate) fn unpair(word: u64) -> (u32, u32) {
+    ((word >> 32) as u32, word as u32)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_is_half_a_cache_line() {
+        assert_eq!(size_of::<Slot>(), 32);
+    }
+
+    #[test]
+    fn heads_and_pairs_survive_packing() {
+        let head = Head { kind: RecordKind::Copy, flags: Head::DETAILED, track: 65_535, name: u32::MAX };
+        let again = Head::unpack(head.pack());
+        assert_eq!(again.kind, RecordKind::Copy);
+        assert_eq!((again.flags, again.track, again.name), (Head::DETAILED, 65_535, u32::MAX));
+        assert!(again.is_detailed() && !again.is_closed_elsewhere());
+        assert_eq!(unpair(pair(7, u32::MAX)), (7, u32::MAX));
+    }
+
+    #[test]
+    fn closing_elsewhere_is_noted_and_keeps_the_rest() {
+        let slot = Slot::default();
+        let head = Head { kind: RecordKind::Annotation, flags: 0, track: 3, name: 9 };
+        slot.write([10, 0, head.pack(), 0]);
+        slot.close_elsewhere(20);
+        let [begin, end, head, _] = slot.read();
+        assert_eq!((begin, end), (10, 20));
+        let head = Head::unpack(head);
+        assert!(head.is_closed_elsewhere());
+        assert_eq!((head.kind, head.track, head.name), (RecordKind::Annotation, 3, 9));
+    }
+}

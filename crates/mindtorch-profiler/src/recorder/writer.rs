@@ -1,0 +1,185 @@
+//! The writing end: one thread's records, appended without locks.
+
+use super::chunk::{Chunk, FIRST, FULL, OpenSpan};
+use super::event::{DeviceSpan, Memory, SpanArgs, SpanId};
+use super::record::{Head, RecordKind, Words, pair};
+use super::{Recorder, ThreadLog};
+use crate::capture::Capture;
+use crate::clock::Clock;
+use crate::names::Name;
+use crate::sync::Arc;
+
+/// Writes the records of one thread.
+///
+/// Programs do not need it: [`Span`](crate::Span) and the functions beside it use the writer of the thread that they run
+/// on. It is for those that record on behalf of threads which are not threads of this process, and for tests that play
+/// several threads in one. Dropping it ends the thread.
+#[derive(Debug)]
+pub struct ThreadWriter {
+    recorder: Recorder,
+    log: Arc<ThreadLog>,
+    clock: Clock,
+    chunk: Arc<Chunk>,
+    /// The next slot of the chunk.
+    next: usize,
+    /// Spans begun in the chunk.
+    opened: u32,
+}
+
+/// A span that was begun with [`ThreadWriter::begin`]: give it to [`ThreadWriter::end`] of any thread. One that never
+/// gets there stays open, which a trace shows.
+#[derive(Debug)]
+pub struct SpanToken(pub(super) OpenSpan);
+
+impl SpanToken {
+    /// Identifies the span, for device spans that it launches.
+    pub fn id(&self) -> SpanId {
+        let (thread, position) = self.0.position();
+        SpanId::new(thread, position)
+    }
+}
+
+impl ThreadWriter {
+    pub(super) fn new(recorder: Recorder, log: Arc<ThreadLog>, chunk: Arc<Chunk>) -> Self {
+        let clock = recorder.clock().clone();
+        Self { recorder, log, clock, chunk, next: 0, opened: 0 }
+    }
+
+    /// What the recorder collects now.
+    pub fn capture(&self) -> Capture {
+        self.recorder.capture()
+    }
+
+    /// Begins a span, if anyone collects its kind.
+    pub fn begin(&mut self, args: &SpanArgs) -> Option<SpanToken> {
+        self.capture().contains(args.kind.needs()).then(|| self.begin_always(args))
+    }
+
+    #[inline]
+    pub(super) fn begin_always(&mut self, args: &SpanArgs) -> SpanToken {
+        let Some(details) = &args.details else {
+            return self.begin_plain(args.kind.record_kind(), args.name, pair(args.inputs.0, args.stack.0));
+        };
+        let index = self.reserve(2);
+        let flags = Head::DETAILED;
+        let head = Head { kind: args.kind.record_kind(), flags, track: 0, name: args.name.0 };
+        let sequence = details.sequence.map_or(0, |sequence| sequence + 1);
+        let threads = pair(details.forward_thread, details.note.0);
+        self.chunk.slot(index + 1).write([sequence, details.flops, threads, pair(details.overload.0, 0)]);
+        let begin = self.clock.ticks();
+        self.chunk.slot(index).write([begin, 0, head.pack(), pair(args.inputs.0, args.stack.0)]);
+        self.publish_span(index, 2)
+    }
+
+    #[inline]
+    pub(super) fn begin_plain(&mut self, kind: RecordKind, name: Name, inputs_and_stack: u64) -> SpanToken {
+        let index = self.reserve(1);
+        let head = Head { kind, flags: 0, track: 0, name: name.0 };
+        let begin = self.clock.ticks();
+        self.chunk.slot(index).write([begin, 0, head.pack(), inputs_and_stack]);
+        self.publish_span(index, 1)
+    }
+
+    /// Ends a span, which this thread or another began.
+    #[inline]
+    pub fn end(&mut self, span: SpanToken) {
+        span.0.close(self.clock.ticks(), self.log.serial);
+    }
+
+    /// Records an allocation or a free, if anyone collects memory.
+    pub fn memory(&mut self, memory: &Memory) {
+        if self.capture().contains(Capture::MEMORY) {
+            let head = Head {
+                kind: RecordKind::Memory,
+                flags: Head::DETAILED,
+                track: memory.device.index(),
+                name: memory.device.kind_bits(),
+            };
+            let bytes = memory.bytes.cast_unsigned();
+            let more = [memory.allocated.cast_unsigned(), memory.reserved, pair(memory.stack.0, 0), 0];
+            let index = self.reserve(2);
+            let ticks = self.clock.ticks();
+            self.write_pair(index, [ticks, memory.address, head.pack(), bytes], more);
+        }
+    }
+
+    /// Records work that a device has finished, if anyone collects it. The times are the device's own, in ticks of
+    /// [`Recorder::now`](super::Recorder::now).
+    pub fn device_span(&mut self, span: &DeviceSpan) {
+        if self.capture().contains(Capture::DEVICE) {
+            let kind = if span.is_copy { RecordKind::Copy } else { RecordKind::Kernel };
+            let head = Head { kind, flags: Head::DETAILED, track: span.stream, name: span.name.0 };
+            let launched_by = span.launched_by.map_or(0, SpanId::bits);
+            let index = self.reserve(2);
+            let device = pair(u32::from(span.device), 0);
+            let first = [span.begin.0, span.end.0.max(1), head.pack(), device];
+            self.write_pair(index, first, [launched_by, span.bytes, 0, 0]);
+        }
+    }
+
+    /// Records the value of a counter, if anyone collects host events.
+    pub fn counter(&mut self, name: Name, value: f64) {
+        self.instant(RecordKind::Counter, name, value.to_bits());
+    }
+
+    /// Records that something happened, if anyone collects host events.
+    pub fn mark(&mut self, name: Name) {
+        self.instant(RecordKind::Mark, name, 0);
+    }
+
+    fn instant(&mut self, kind: RecordKind, name: Name, value: u64) {
+        if self.capture().contains(Capture::CPU) {
+            let index = self.reserve(1);
+            let head = Head { kind, flags: 0, track: 0, name: name.0 };
+            let ticks = self.clock.ticks();
+            self.chunk.slot(index).write([ticks, value, head.pack(), 0]);
+            self.publish(index + 1);
+        }
+    }
+
+    fn write_pair(&mut self, index: usize, first: Words, second: Words) {
+        self.chunk.slot(index).write(first);
+        self.chunk.slot(index + 1).write(second);
+        self.publish(index + 2);
+    }
+
+    /// The index of the first of `slots` free slots in the current chunk.
+    #[inline]
+    fn reserve(&mut self, slots: usize) -> usize {
+        if self.next + slots > self.chunk.capacity() {
+            self.turn_over();
+        }
+        self.next
+    }
+
+    #[inline]
+    fn publish(&mut self, next: usize) {
+        self.next = next;
+        self.log.publish(self.chunk.base() + next as u64);
+    }
+
+    #[inline]
+    fn publish_span(&mut self, index: usize, slots: usize) -> SpanToken {
+        self.opened += 1;
+        self.publish(index + slots);
+        SpanToken(OpenSpan::new(&self.chunk, index))
+    }
+
+    #[cold]
+    fn turn_over(&mut self) {
+        let slots = (self.chunk.capacity() * 4).clamp(FIRST, FULL);
+        let base = self.chunk.base() + self.next as u64;
+        let next = Chunk::new(self.recorder.spares(), &self.log, base, slots);
+        self.chunk.seal(self.next, self.opened, Some(&next));
+        self.chunk = next;
+        self.next = 0;
+        self.opened = 0;
+    }
+}
+
+impl Drop for ThreadWriter {
+    fn drop(&mut self) {
+        self.chunk.seal(self.next, self.opened, None);
+        self.log.end();
+    }
+}

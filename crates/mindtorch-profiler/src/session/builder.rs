@@ -1,0 +1,89 @@
+//! How to collect.
+
+use super::{Session, SessionSettings};
+use crate::capture::Capture;
+use crate::recorder::Recorder;
+
+/// What a [`Session`] collects. Each switch has the name and the meaning that it has in `torch.profiler.profile`.
+///
+/// ```
+/// use mindtorch_profiler::{Capture, Session};
+/// let session = Session::builder()
+///     .activities(Capture::CPU)
+///     .profile_memory(true)
+///     .with_stack(true)
+///     .metadata("run", "7")
+///     .start();
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a builder does nothing until it is started"]
+pub struct SessionBuilder {
+    recorder: Option<Recorder>,
+    settings: SessionSettings,
+}
+
+impl Default for SessionBuilder {
+    fn default() -> Self {
+        let settings =
+            SessionSettings { capture: Capture::ACTIVITIES, record_steps: false, metadata: Vec::new() };
+        Self { recorder: None, settings }
+    }
+}
+
+impl SessionBuilder {
+    /// Which activities to collect: [`Capture::CPU`], [`Capture::DEVICE`] or both, which is the default.
+    pub fn activities(self, activities: Capture) -> Self {
+        self.set(Capture::ACTIVITIES, false).set(activities & Capture::ACTIVITIES, true)
+    }
+
+    /// Whether to keep operators' input shapes.
+    pub fn record_shapes(self, on: bool) -> Self {
+        self.set(Capture::SHAPES, on)
+    }
+
+    /// Whether to keep where in the source spans began.
+    pub fn with_stack(self, on: bool) -> Self {
+        self.set(Capture::STACK, on)
+    }
+
+    /// Whether to collect allocations and frees. A Rust program's own are seen if it uses
+    /// [`ProfiledAllocator`](crate::ProfiledAllocator).
+    pub fn profile_memory(self, on: bool) -> Self {
+        self.set(Capture::MEMORY, on)
+    }
+
+    /// Whether to keep operators' floating-point operations.
+    pub fn with_flops(self, on: bool) -> Self {
+        self.set(Capture::FLOPS, on)
+    }
+
+    /// Whether each step is a span of its own, `ProfilerStep#N`, on the thread that made it.
+    pub fn record_steps(mut self, on: bool) -> Self {
+        self.settings.record_steps = on;
+        self
+    }
+
+    /// A text to write into the trace file.
+    pub fn metadata(mut self, key: &str, value: &str) -> Self {
+        self.settings.metadata.push((key.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Collects from this recorder instead of the process's.
+    pub fn on(mut self, recorder: &Recorder) -> Self {
+        self.recorder = Some(recorder.clone());
+        self
+    }
+
+    /// Starts the session.
+    pub fn start(self) -> Session {
+        let recorder = self.recorder.unwrap_or_else(|| Recorder::global().clone());
+        Session::new(recorder, self.settings)
+    }
+
+    fn set(mut self, flags: Capture, on: bool) -> Self {
+        let capture = self.settings.capture;
+        self.settings.capture = if on { capture | flags } else { capture & !flags };
+        self
+    }
+}

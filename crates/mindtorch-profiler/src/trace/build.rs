@@ -1,0 +1,387 @@
+//! Building a trace: one pass over the window's records.
+
+use super::columns::{DetailRow, SpanColumns, SpanFlags};
+use super::names::TraceNames;
+use super::nesting::{NO_PARENT, Nesting};
+use super::rows::{DeviceRow, InstantRow, MemoryRow, ThreadRow};
+use super::{Header, Trace};
+use crate::capture::Capture;
+use crate::clock::TickScale;
+use crate::names::{Name, Stack};
+use crate::recorder::{CarriedSpan, Device, Head, RecordKind, SpanId, SpanKind, Stream, ThreadLog, Words, unpair};
+use crate::session::{Edge, WindowContents};
+use crate::sync::Arc;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::iter::Peekable;
+
+/// Turns the contents of a window into a trace.
+pub(crate) struct TraceBuilder {
+    contents: WindowContents,
+    clock: WindowClock,
+    names: TraceNames,
+    threads: Vec<ThreadRow>,
+    spans: SpanColumns,
+    device: Vec<DeviceRow>,
+    /// The span ids that `device` rows were launched by, as recorded.
+    launches: Vec<Option<SpanId>>,
+    memory: Vec<MemoryRow>,
+    instants: Vec<InstantRow>,
+    nesting: Nesting,
+    /// Steps to show as spans, by the serial number of the thread that made them.
+    steps: FxHashMap<u32, Vec<RawSpan>>,
+}
+
+/// Ticks to nanoseconds since the window's start, within the window.
+#[derive(Clone, Copy)]
+struct WindowClock {
+    scale: TickScale,
+    from_ticks: u64,
+    to_ticks: u64,
+    length_ns: u64,
+}
+
+impl WindowClock {
+    fn new(scale: TickScale, from_ticks: u64, to_ticks: u64) -> Self {
+        Self { scale, from_ticks, to_ticks, length_ns: scale.ns_between(from_ticks, to_ticks) }
+    }
+
+    #[inline]
+    fn ns(&self, ticks: u64) -> u64 {
+        self.scale.ns_between(self.from_ticks, ticks).min(self.length_ns)
+    }
+}
+
+/// A span on its way into the columns.
+#[derive(Clone, Copy)]
+struct RawSpan {
+    begin: u64,
+    end: u64,
+    head: Head,
+    inputs_and_stack: u64,
+    details: Option<Words>,
+}
+
+impl TraceBuilder {
+    pub(crate) fn new(contents: WindowContents, scale: TickScale) -> Self {
+        let (from_ticks, to_ticks) = (contents.edges[0].cut.ticks, contents.to.ticks);
+        Self {
+            contents,
+            clock: WindowClock::new(scale, from_ticks, to_ticks),
+            names: TraceNames::default(),
+            threads: Vec::new(),
+            spans: SpanColumns::default(),
+            device: Vec::new(),
+            launches: Vec::new(),
+            memory: Vec::new(),
+            instants: Vec::new(),
+            nesting: Nesting::default(),
+            steps: FxHashMap::default(),
+        }
+    }
+
+    pub(crate) fn build(mut self) -> Trace {
+        let mut streams = std::mem::take(&mut self.contents.streams);
+        self.add_streams_of_carried(&mut streams);
+        self.add_steps(&mut streams);
+        let slots: u64 = streams.iter().map(|stream| stream.to - stream.from).sum();
+        self.spans.reserve(slots as usize + self.contents.carried.len() + self.contents.steps.len());
+        for stream in &streams {
+            self.add_thread(stream);
+        }
+        self.spans.shrink();
+        self.resolve_launches(&streams);
+        let parents = &self.spans.parent;
+        self.spans.cpu_memory.sum_up(parents);
+        self.spans.device_memory.sum_up(parents);
+        self.spans.device_ns.sum_up(parents);
+        let steps = self.contents.steps.iter().map(|mark| self.clock.ns(mark.ticks)).collect();
+        Trace {
+            header: Header {
+                pid: std::process::id(),
+                start_epoch_ns: self.clock.scale.epoch_ns(self.clock.from_ticks),
+                duration_ns: self.clock.length_ns,
+                capture: self.contents.settings.capture,
+                is_running: self.contents.is_running,
+                lost: self.contents.to.lost - self.contents.edges[0].cut.lost,
+                metadata: self.contents.settings.metadata,
+            },
+            names: self.names.into_texts(),
+            threads: self.threads,
+            spans: self.spans,
+            device: self.device,
+            memory: self.memory,
+            instants: self.instants,
+            steps,
+        }
+    }
+
+    /// A thread may have ended, and left nothing but a span that was carried into the window.
+    fn add_streams_of_carried(&self, streams: &mut Vec<Stream>) {
+        let known: FxHashSet<u32> = streams.iter().map(|stream| stream.log.serial).collect();
+        let mut missing: Vec<_> = self.contents.carried.iter().map(|span| &span.log).collect();
+        missing.retain(|log| !known.contains(&log.serial));
+        missing.dedup_by_key(|log| log.serial);
+        streams.extend(missing.into_iter().map(|log| Stream::empty(Arc::clone(log))));
+        streams.sort_unstable_by_key(|stream| stream.log.serial);
+    }
+
+    /// Makes spans of the steps, if the session wants that, each on the thread that made it; one that recorded nothing
+    /// itself gets a stream for it.
+    fn add_steps(&mut self, streams: &mut Vec<Stream>) {
+        if !self.contents.settings.record_steps {
+            return;
+        }
+        // The system reuses thread numbers: the youngest thread with the number is the one that is alive.
+        let mut serials: FxHashMap<u64, u32> =
+            streams.iter().map(|stream| (stream.log.os_id, stream.log.serial)).collect();
+        let marks = &self.contents.steps;
+        let ends = marks.iter().skip(1).map(|next| next.ticks).chain([self.clock.to_ticks]);
+        for (number, (mark, end)) in marks.iter().zip(ends).enumerate() {
+            let serial = *serials.entry(mark.os_thread).or_insert_with(|| {
+                let serial = streams.last().map_or(0, |last| last.log.serial + 1);
+                streams.push(Stream::empty(Arc::new(ThreadLog::new(serial, mark.os_thread, None))));
+                serial
+            });
+            let name = Name::new(&format!("ProfilerStep#{number}")).0;
+            let head = Head { kind: RecordKind::Annotation, flags: 0, track: 0, name };
+            let span = RawSpan { begin: mark.ticks, end, head, inputs_and_stack: 0, details: None };
+            self.steps.entry(serial).or_default().push(span);
+        }
+    }
+
+    fn steps_of(&self, log: &ThreadLog) -> Peekable<std::vec::IntoIter<RawSpan>> {
+        self.steps.get(&log.serial).cloned().unwrap_or_default().into_iter().peekable()
+    }
+
+    fn add_thread(&mut self, stream: &Stream) {
+        let thread = self.threads.len();
+        let first = self.spans.len();
+        let other_rows = self.memory.len() + self.instants.len() + self.device.len();
+        self.add_carried(&stream.log);
+        let mut steps = self.steps_of(&stream.log);
+        let contents = std::mem::take(&mut self.contents.edges);
+        for_each_record(stream, &contents, |_, capture, words, second| {
+            while let Some(step) = steps.next_if(|step| step.begin <= words[0]) {
+                self.add_span(&step, Capture::NONE);
+            }
+            self.add_record(thread, capture, words, second);
+        });
+        self.contents.edges = contents;
+        for step in steps {
+            self.add_span(&step, Capture::NONE);
+        }
+        self.nesting.finish(&mut self.spans.self_ns);
+        let rows = self.memory.len() + self.instants.len() + self.device.len() - other_rows;
+        if self.spans.len() > first || rows > 0 {
+            let log = &stream.log;
+            let spans = first..self.spans.len();
+            self.threads.push(ThreadRow { number: log.serial, os_id: log.os_id, name: log.name.clone(), spans });
+        }
+    }
+
+    /// The spans that were open on this thread when the window began. The list is in order of threads.
+    fn carried_of(&self, log: &ThreadLog) -> std::ops::Range<usize> {
+        let carried = &self.contents.carried;
+        let first = carried.partition_point(|span| span.log.serial < log.serial);
+        first..carried.partition_point(|span| span.log.serial <= log.serial)
+    }
+
+    fn add_carried(&mut self, log: &ThreadLog) {
+        let capture = self.contents.edges[0].capture;
+        for at in self.carried_of(log) {
+            let CarriedSpan { chunk, index, .. } = &self.contents.carried[at];
+            if let Some(raw) = self.carried_span(chunk.read(*index), capture) {
+                let details = raw.head.is_detailed().then(|| chunk.read(index + 1));
+                self.add_span(&RawSpan { details, ..raw }, capture);
+            }
+        }
+    }
+
+    /// The span, unless it had ended after all by the time the window began, or is not for this window.
+    fn carried_span(&self, [begin, end, head, more]: Words, capture: Capture) -> Option<RawSpan> {
+        let head = Head::unpack(head);
+        let is_wanted = SpanKind::of_record(head.kind).is_some_and(|kind| capture.contains(kind.needs()));
+        let has_ended = end != 0 && end <= self.clock.from_ticks;
+        (is_wanted && !has_ended).then_some(RawSpan { begin, end, head, inputs_and_stack: more, details: None })
+    }
+
+    fn add_record(&mut self, thread: usize, capture: Capture, words: Words, second: Option<Words>) {
+        let [w0, w1, head, w3] = words;
+        let head = Head::unpack(head);
+        match head.kind {
+            RecordKind::Op | RecordKind::Backward | RecordKind::Annotation | RecordKind::Runtime => {
+                self.add_span(&RawSpan { begin: w0, end: w1, head, inputs_and_stack: w3, details: second }, capture);
+            }
+            RecordKind::Memory => self.add_memory(thread, capture, words, head, second.unwrap_or_default()),
+            RecordKind::Kernel | RecordKind::Copy => self.add_device(words, head, second.unwrap_or_default()),
+            RecordKind::Counter | RecordKind::Mark => {
+                let value = (head.kind == RecordKind::Counter).then(|| f64::from_bits(w1));
+                let name = self.names.local(head.name);
+                self.instants.push(InstantRow { at: self.clock.ns(w0), thread, name, value });
+            }
+        }
+    }
+
+    fn add_span(&mut self, raw: &RawSpan, capture: Capture) {
+        let Some(kind) = SpanKind::of_record(raw.head.kind) else { return };
+        let row = self.spans.len();
+        let is_open = raw.end == 0 || raw.end > self.clock.to_ticks;
+        let start = self.clock.ns(raw.begin);
+        let end = if is_open { self.clock.length_ns } else { self.clock.ns(raw.end) }.max(start);
+        // A span that another thread will have closed by the time that a running session ends is not known as such yet.
+        let elsewhere = raw.head.is_closed_elsewhere() && !is_open;
+        let flags = SpanFlags::new(raw.begin < self.clock.from_ticks, is_open, elsewhere);
+        self.spans.start.push(start);
+        self.spans.end.push(end);
+        self.spans.self_ns.push(0);
+        self.spans.name.push(self.names.local(raw.head.name));
+        self.spans.kind.push(kind);
+        self.spans.flags.push(flags);
+        let parent = if elsewhere {
+            NO_PARENT
+        } else {
+            self.nesting.enter(row as u32, start, end, &mut self.spans.self_ns)
+        };
+        self.spans.parent.push(parent);
+        if raw.inputs_and_stack != 0 {
+            let (inputs, stack) = unpair(raw.inputs_and_stack);
+            self.spans.inputs.set(row, if capture.contains(Capture::SHAPES) { inputs } else { 0 });
+            self.spans.stack.set(row, if capture.contains(Capture::STACK) { stack } else { 0 });
+        }
+        if let Some(details) = raw.details {
+            self.add_details(row, capture, details);
+        }
+    }
+
+    fn add_details(&mut self, row: usize, capture: Capture, [sequence, flops, threads, overload]: Words) {
+        let (forward_thread, note) = unpair(threads);
+        let detail = DetailRow {
+            sequence: sequence.checked_sub(1),
+            forward_thread,
+            flops: if capture.contains(Capture::FLOPS) { flops } else { 0 },
+            note: self.names.local(note),
+            overload: self.names.local(unpair(overload).0),
+        };
+        self.spans.detail_rows.push(detail);
+        self.spans.details.set(row, self.spans.detail_rows.len() as u32);
+    }
+
+    fn add_memory(&mut self, thread: usize, capture: Capture, words: Words, head: Head, second: Words) {
+        let [ticks, address, _, bytes] = words;
+        let [allocated, reserved, stack, _] = second;
+        let device = Device::from_bits(head.name, head.track);
+        if !capture.contains(device.activity()) {
+            return;
+        }
+        let at_ns = self.clock.ns(ticks);
+        let owner = self.nesting.owner(at_ns, &mut self.spans.self_ns);
+        let span = (owner != NO_PARENT).then_some(owner);
+        let bytes = bytes.cast_signed();
+        if let Some(row) = span {
+            let column =
+                if device == Device::Cpu { &mut self.spans.cpu_memory } else { &mut self.spans.device_memory };
+            *column.own.entry(row as usize) += bytes;
+        }
+        let stack = if capture.contains(Capture::STACK) { Stack(unpair(stack).0) } else { Stack::NONE };
+        let allocated = allocated.cast_signed();
+        self.memory.push(MemoryRow { at_ns, thread, address, bytes, device, allocated, reserved, stack, span });
+    }
+
+    fn add_device(&mut self, [begin, end, _, device]: Words, head: Head, [launched_by, bytes, _, _]: Words) {
+        let start = self.clock.ns(begin);
+        self.device.push(DeviceRow {
+            start,
+            end: self.clock.ns(end).max(start),
+            name: self.names.local(head.name),
+            device: unpair(device).0 as u16,
+            stream: head.track,
+            is_copy: head.kind == RecordKind::Copy,
+            is_cut: begin < self.clock.from_ticks || end > self.clock.to_ticks,
+            bytes,
+            launched_by: None,
+        });
+        self.launches.push(SpanId::from_bits(launched_by));
+    }
+
+    /// Finds the rows of the spans that launched device work.
+    fn resolve_launches(&mut self, streams: &[Stream]) {
+        let mut launches: Vec<(SpanId, usize)> =
+            self.launches.iter().enumerate().filter_map(|(at, launch)| Some(((*launch)?, at))).collect();
+        launches.sort_unstable_by_key(|(id, _)| id.bits());
+        let mut threads = self.threads.iter();
+        for of_thread in launches.chunk_by(|(one, _), (other, _)| one.thread() == other.thread()) {
+            let serial = of_thread[0].0.thread();
+            let Some(thread) = threads.find(|thread| thread.number >= serial) else { break };
+            let Ok(stream) = streams.binary_search_by_key(&serial, |stream| stream.log.serial) else { continue };
+            let positions = self.positions_of_rows(&streams[stream], thread.spans.start);
+            for &(id, at) in of_thread {
+                if let Ok(found) = positions.binary_search_by_key(&id.position(), |&(position, _)| position) {
+                    let row = positions[found].1;
+                    let device = &mut self.device[at];
+                    device.launched_by = Some(row as u32);
+                    *self.spans.device_ns.own.entry(row) += device.end - device.start;
+                }
+            }
+        }
+    }
+
+    /// The stream position and the row of each span of a thread, in order of position.
+    fn positions_of_rows(&self, stream: &Stream, first_row: usize) -> Vec<(u64, usize)> {
+        let mut steps = self.steps_of(&stream.log);
+        let mut row = first_row;
+        let mut positions = Vec::new();
+        for at in self.carried_of(&stream.log) {
+            let CarriedSpan { chunk, index, .. } = &self.contents.carried[at];
+            if self.carried_span(chunk.read(*index), self.contents.edges[0].capture).is_some() {
+                positions.push((chunk.base() + *index as u64, row));
+                row += 1;
+            }
+        }
+        for_each_record(stream, &self.contents.edges, |position, _, words, _| {
+            while steps.next_if(|step| step.begin <= words[0]).is_some() {
+                row += 1;
+            }
+            if Head::unpack(words[2]).kind.is_span() {
+                positions.push((position, row));
+                row += 1;
+            }
+        });
+        positions
+    }
+}
+
+/// Calls `found` with the position, the capture in force, and the slots of each record of the stream that the window
+/// collects.
+fn for_each_record(stream: &Stream, edges: &[Edge], mut found: impl FnMut(u64, Capture, Words, Option<Words>)) {
+    let serial = stream.log.serial;
+    let mut later = edges.iter().map(|edge| (edge.cut.position(serial), edge.capture)).peekable();
+    let mut capture = Capture::NONE;
+    for chunk in &stream.chunks {
+        let base = chunk.base();
+        let mut index = stream.from.saturating_sub(base) as usize;
+        let end = (stream.to.min(chunk.end()) - base) as usize;
+        while index < end {
+            let position = base + index as u64;
+            while let Some((_, changed)) = later.next_if(|&(from, _)| from <= position) {
+                capture = changed;
+            }
+            let words = chunk.read(index);
+            let head = Head::unpack(words[2]);
+            index += 1;
+            let second = head.is_detailed().then(|| chunk.read(index));
+            index += usize::from(second.is_some());
+            if capture.contains(needs(head.kind)) {
+                found(position, capture, words, second);
+            }
+        }
+    }
+}
+
+fn needs(kind: RecordKind) -> Capture {
+    match kind {
+        RecordKind::Memory => Capture::MEMORY,
+        RecordKind::Kernel | RecordKind::Copy | RecordKind::Runtime => Capture::DEVICE,
+        RecordKind::Op | RecordKind::Backward | RecordKind::Annotation => Capture::CPU,
+        RecordKind::Counter | RecordKind::Mark => Capture::CPU,
+    }
+}

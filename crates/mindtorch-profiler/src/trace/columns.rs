@@ -1,0 +1,161 @@
+//! The columns of a trace: one entry a span in each, in the order of thread and beginning.
+
+use crate::recorder::SpanKind;
+
+/// How a span met the window's edges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SpanFlags(u8);
+
+impl SpanFlags {
+    const CUT_AT_START: u8 = 1;
+    const CUT_AT_END: u8 = 2;
+    const CLOSED_ELSEWHERE: u8 = 4;
+
+    pub(crate) fn new(cut_at_start: bool, cut_at_end: bool, closed_elsewhere: bool) -> Self {
+        let flag = |on, bit| if on { bit } else { 0 };
+        Self(
+            flag(cut_at_start, Self::CUT_AT_START)
+                | flag(cut_at_end, Self::CUT_AT_END)
+                | flag(closed_elsewhere, Self::CLOSED_ELSEWHERE),
+        )
+    }
+
+    pub(crate) fn is_cut_at_start(self) -> bool {
+        self.0 & Self::CUT_AT_START != 0
+    }
+
+    pub(crate) fn is_cut_at_end(self) -> bool {
+        self.0 & Self::CUT_AT_END != 0
+    }
+
+    pub(crate) fn is_closed_elsewhere(self) -> bool {
+        self.0 & Self::CLOSED_ELSEWHERE != 0
+    }
+}
+
+/// What every span has. Times are nanoseconds since the start of the trace.
+#[derive(Debug, Default)]
+pub(crate) struct SpanColumns {
+    pub(crate) start: Vec<u64>,
+    pub(crate) end: Vec<u64>,
+    pub(crate) self_ns: Vec<u64>,
+    /// Index into the trace's names.
+    pub(crate) name: Vec<u32>,
+    pub(crate) parent: Vec<u32>,
+    pub(crate) kind: Vec<SpanKind>,
+    pub(crate) flags: Vec<SpanFlags>,
+    pub(crate) inputs: Sparse<u32>,
+    pub(crate) stack: Sparse<u32>,
+    /// Index into `detail_rows`, one higher.
+    pub(crate) details: Sparse<u32>,
+    pub(crate) detail_rows: Vec<DetailRow>,
+    pub(crate) cpu_memory: SelfAndTotal<i64>,
+    pub(crate) device_memory: SelfAndTotal<i64>,
+    pub(crate) device_ns: SelfAndTotal<u64>,
+}
+
+/// What few spans have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DetailRow {
+    pub(crate) sequence: Option<u64>,
+    pub(crate) forward_thread: u32,
+    pub(crate) flops: u64,
+    /// Index into the trace's names, as is `overload`.
+    pub(crate) note: u32,
+    pub(crate) overload: u32,
+}
+
+impl SpanColumns {
+    pub(crate) fn len(&self) -> usize {
+        self.start.len()
+    }
+
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        self.start.reserve_exact(rows);
+        self.end.reserve_exact(rows);
+        self.self_ns.reserve_exact(rows);
+        self.name.reserve_exact(rows);
+        self.parent.reserve_exact(rows);
+        self.kind.reserve_exact(rows);
+        self.flags.reserve_exact(rows);
+    }
+
+    /// Gives back what `reserve` took too much.
+    pub(crate) fn shrink(&mut self) {
+        self.start.shrink_to_fit();
+        self.end.shrink_to_fit();
+        self.self_ns.shrink_to_fit();
+        self.name.shrink_to_fit();
+        self.parent.shrink_to_fit();
+        self.kind.shrink_to_fit();
+        self.flags.shrink_to_fit();
+    }
+
+    pub(crate) fn detail(&self, row: usize) -> Option<&DetailRow> {
+        let place = self.details.get(row).checked_sub(1)?;
+        Some(&self.detail_rows[place as usize])
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        fn of<T>(column: &Vec<T>) -> usize {
+            column.capacity() * size_of::<T>()
+        }
+        of(&self.start) + of(&self.end) + of(&self.self_ns) + of(&self.name) + of(&self.parent)
+            + of(&self.kind) + of(&self.flags)
+            + of(&self.inputs.0) + of(&self.stack.0) + of(&self.details.0) + of(&self.detail_rows)
+            + of(&self.cpu_memory.own.0) + of(&self.cpu_memory.total.0)
+            + of(&self.device_memory.own.0) + of(&self.device_memory.total.0)
+            + of(&self.device_ns.own.0) + of(&self.device_ns.total.0)
+    }
+}
+
+/// A column that is empty until a row has something other than the default.
+#[derive(Debug, Default)]
+pub(crate) struct Sparse<T>(Vec<T>);
+
+impl<T: Copy + Default + PartialEq> Sparse<T> {
+    #[inline]
+    pub(crate) fn get(&self, row: usize) -> T {
+        self.0.get(row).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn set(&mut self, row: usize, value: T) {
+        if value != T::default() {
+            *self.entry(row) = value;
+        }
+    }
+
+    pub(crate) fn entry(&mut self, row: usize) -> &mut T {
+        if self.0.len() <= row {
+            self.0.resize(row + 1, T::default());
+        }
+        &mut self.0[row]
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// A quantity of a span itself, and of the span with all that it contains.
+#[derive(Debug, Default)]
+pub(crate) struct SelfAndTotal<T> {
+    pub(crate) own: Sparse<T>,
+    pub(crate) total: Sparse<T>,
+}
+
+impl<T: Copy + Default + PartialEq + std::ops::AddAssign> SelfAndTotal<T> {
+    /// Adds every span's own amount to all that contain it. A parent always comes before its children.
+    pub(crate) fn sum_up(&mut self, parents: &[u32]) {
+        if self.own.is_empty() {
+            return;
+        }
+        self.total.0.clone_from(&self.own.0);
+        for row in (0..self.total.0.len()).rev() {
+            let amount = self.total.0[row];
+            if let Some(of_parent) = self.total.0.get_mut(parents[row] as usize) {
+                *of_parent += amount;
+            }
+        }
+    }
+}

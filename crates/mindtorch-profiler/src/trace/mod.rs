@@ -1,0 +1,158 @@
+//! Traces: what a window becomes. Immutable, columnar, in the order of thread and beginning.
+
+mod build;
+mod columns;
+mod names;
+mod nesting;
+mod rows;
+mod span;
+
+pub(crate) use build::TraceBuilder;
+pub(crate) use columns::SpanColumns;
+pub(crate) use rows::{DeviceRow, InstantRow};
+pub use rows::{MemoryRow, ThreadRow};
+pub use span::{DeviceSpanRef, SpanRef};
+
+use crate::capture::Capture;
+use std::sync::Arc;
+
+/// What a session saw.
+///
+/// Times are nanoseconds since [`Trace::start_epoch_ns`]. Spans that the window cuts are kept and say so
+/// ([`SpanRef::is_cut_at_start`], [`SpanRef::is_finished`]).
+///
+/// ```
+/// use mindtorch_profiler::{Session, record_function};
+/// let session = Session::start();
+/// {
+///     let _outer = record_function!("outer");
+///     let _inner = record_function!("inner");
+/// }
+/// let trace = session.stop();
+/// let inner = trace.spans().find(|span| span.name() == "inner").unwrap();
+/// assert_eq!(inner.parent().unwrap().name(), "outer");
+/// ```
+#[derive(Debug)]
+pub struct Trace {
+    pub(crate) header: Header,
+    pub(crate) names: Vec<Arc<str>>,
+    pub(crate) threads: Vec<ThreadRow>,
+    pub(crate) spans: SpanColumns,
+    pub(crate) device: Vec<DeviceRow>,
+    pub(crate) memory: Vec<MemoryRow>,
+    pub(crate) instants: Vec<InstantRow>,
+    /// When each step began.
+    pub(crate) steps: Vec<u64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Header {
+    pub(crate) pid: u32,
+    pub(crate) start_epoch_ns: u64,
+    pub(crate) duration_ns: u64,
+    pub(crate) capture: Capture,
+    pub(crate) is_running: bool,
+    pub(crate) lost: u64,
+    pub(crate) metadata: Vec<(String, String)>,
+}
+
+impl Trace {
+    /// When the window began, in nanoseconds since the Unix epoch.
+    pub fn start_epoch_ns(&self) -> u64 {
+        self.header.start_epoch_ns
+    }
+
+    /// How long the window was.
+    pub fn duration_ns(&self) -> u64 {
+        self.header.duration_ns
+    }
+
+    /// What the session was asked to collect.
+    pub fn capture(&self) -> Capture {
+        self.header.capture
+    }
+
+    /// The process that was recorded.
+    pub fn pid(&self) -> u32 {
+        self.header.pid
+    }
+
+    /// Whether the session was still running, so that this is only what was recorded so far.
+    pub fn is_running(&self) -> bool {
+        self.header.is_running
+    }
+
+    /// Events that could not be recorded: those of a thread while it is torn down.
+    pub fn lost_events(&self) -> u64 {
+        self.header.lost
+    }
+
+    /// The threads that have events, in the order of their first event in the process.
+    pub fn threads(&self) -> &[ThreadRow] {
+        &self.threads
+    }
+
+    /// Spans in all.
+    pub fn span_count(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// The spans, thread by thread, in the order in which they began.
+    pub fn spans(&self) -> impl ExactSizeIterator<Item = SpanRef<'_>> + DoubleEndedIterator {
+        (0..self.spans.len()).map(|row| SpanRef { trace: self, row })
+    }
+
+    /// The span in this row, which is below [`Trace::span_count`].
+    pub fn span(&self, row: usize) -> Option<SpanRef<'_>> {
+        (row < self.spans.len()).then_some(SpanRef { trace: self, row })
+    }
+
+    /// What devices did, in the order in which it was reported.
+    pub fn device_spans(&self) -> impl ExactSizeIterator<Item = DeviceSpanRef<'_>> {
+        self.device.iter().map(|row| DeviceSpanRef { trace: self, row })
+    }
+
+    /// Allocations and frees, thread by thread.
+    pub fn memory(&self) -> &[MemoryRow] {
+        &self.memory
+    }
+
+    /// Counter values: name, time and value.
+    pub fn counters(&self) -> impl Iterator<Item = (&str, u64, f64)> {
+        self.instants.iter().filter_map(|row| Some((self.name(row.name), row.at, row.value?)))
+    }
+
+    /// Marks: name and time.
+    pub fn marks(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.instants.iter().filter(|row| row.value.is_none()).map(|row| (self.name(row.name), row.at))
+    }
+
+    /// The rows of all spans in the order of time: by start, and of those that start together the longer first.
+    pub fn rows_by_time(&self) -> Vec<u32> {
+        let mut rows: Vec<u32> = (0..self.spans.len() as u32).collect();
+        // The rows are runs, one a thread, that are sorted already; the sort finds and merges them.
+        rows.sort_by_key(|&row| {
+            let row = row as usize;
+            (self.spans.start[row], std::cmp::Reverse(self.spans.end[row]))
+        });
+        rows
+    }
+
+    /// The bytes of memory that the trace's spans take.
+    pub fn memory_held(&self) -> usize {
+        self.spans.memory_bytes()
+    }
+
+    pub(crate) fn name(&self, name: u32) -> &str {
+        &self.names[name as usize]
+    }
+
+    /// The number of the step in which something that began at `at` was recorded.
+    pub(crate) fn step_at(&self, at: u64) -> usize {
+        self.steps.partition_point(|&start| start <= at).saturating_sub(1)
+    }
+
+    pub(crate) fn thread_of(&self, row: usize) -> usize {
+        self.threads.partition_point(|thread| thread.spans.end <= row)
+    }
+}
