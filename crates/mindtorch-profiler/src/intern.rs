@@ -3,6 +3,7 @@
 //! The tables belong to the process, not to a recorder: a call site looks its name up once and keeps the id. Id 0 is the
 //! empty value. Looking up a value that this thread used lately takes no lock.
 
+use crate::quiet::Quiet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::cell::RefCell;
 use std::hash::{BuildHasher, Hash};
@@ -41,6 +42,7 @@ where
         let cached = self.recent.try_with(|recent| {
             let Ok(mut recent) = recent.try_borrow_mut() else { return self.id_in_table(value).1 };
             if recent.0.is_empty() {
+                let _quiet = Quiet::new();
                 recent.0.resize_with(RECENT, || None);
             }
             let entry = &mut recent.0[place];
@@ -57,6 +59,7 @@ where
     }
 
     fn id_in_table(&self, value: &T) -> (Arc<T>, u32) {
+        let _quiet = Quiet::new();
         let mut table = self.lock();
         if let Some((known, id)) = table.ids.get_key_value(value) {
             return (Arc::clone(known), *id);

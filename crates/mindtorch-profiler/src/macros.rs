@@ -1,7 +1,7 @@
 //! `record_function!` and what it expands to.
 
 use crate::capture::Capture;
-use crate::names::Name;
+use crate::names::{Name, Stack};
 use crate::recorder::{Span, begin_annotation, capture};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 #[macro_export]
 macro_rules! record_function {
     ($name:literal) => {{
-        static SITE: $crate::CallSite = $crate::CallSite::new($name);
+        static SITE: $crate::CallSite = $crate::CallSite::new($name, concat!(file!(), "(", line!(), "): ", $name));
         SITE.enter()
     }};
     ($name:expr) => {
@@ -32,30 +32,45 @@ macro_rules! record_function {
 #[derive(Debug)]
 pub struct CallSite {
     text: &'static str,
+    frame: &'static str,
     /// The name's id, or 0 while it is not known.
     name: AtomicU32,
+    /// The stack's id, or 0 while it is not known.
+    stack: AtomicU32,
 }
 
 impl CallSite {
-    /// The site of the spans with this name.
-    pub const fn new(text: &'static str) -> Self {
-        Self { text, name: AtomicU32::new(0) }
+    /// The site of the spans with this name; `frame` is the place, written `file(line): name`.
+    pub const fn new(text: &'static str, frame: &'static str) -> Self {
+        Self { text, frame, name: AtomicU32::new(0), stack: AtomicU32::new(0) }
     }
 
     /// Begins a span.
-    #[inline]
+    #[inline(always)]
     pub fn enter(&self) -> Span {
-        if !capture().contains(Capture::CPU) {
-            return Span::none();
-        }
-        let known = self.name.load(Ordering::Relaxed);
-        begin_annotation(if known == 0 { self.look_up() } else { Name(known) })
+        let capture = capture();
+        if capture.contains(Capture::CPU) { self.begin(capture) } else { Span::none() }
     }
 
-    #[cold]
-    fn look_up(&self) -> Name {
-        let name = Name::new(self.text);
-        self.name.store(name.0, Ordering::Relaxed);
-        name
+    /// Not inlined, so that a site that nobody records adds a load and a branch to its function, and no more.
+    #[inline(never)]
+    fn begin(&self, capture: Capture) -> Span {
+        let name = known(&self.name, || Name::new(self.text).0);
+        let wants_stack = capture.contains(Capture::STACK);
+        let stack = if wants_stack { known(&self.stack, || Stack::of_site(self.frame).0) } else { 0 };
+        begin_annotation(Name(name), Stack(stack))
+    }
+}
+
+/// The id in the cell, looked up the first time.
+#[inline]
+fn known(cell: &AtomicU32, look_up: impl FnOnce() -> u32) -> u32 {
+    match cell.load(Ordering::Relaxed) {
+        0 => {
+            let id = look_up();
+            cell.store(id, Ordering::Relaxed);
+            id
+        }
+        id => id,
     }
 }

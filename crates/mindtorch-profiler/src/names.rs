@@ -60,6 +60,11 @@ impl Stack {
         Self(STACKS.id(&ids))
     }
 
+    /// The stack of one frame.
+    pub(crate) fn of_site(frame: &str) -> Self {
+        Self::new(&[Name::new(frame)])
+    }
+
     /// The frames, innermost first.
     pub fn frames(self) -> Vec<Name> {
         STACKS.value(self.0).map_or_else(Vec::new, |ids| ids.iter().map(|&id| Name(id)).collect())

@@ -25,8 +25,9 @@ const SPARE_CHUNKS: usize = 256;
 
 const NOT_SEALED: u32 = u32::MAX;
 
-/// A run of slots that one thread writes.
+/// A run of slots that one thread writes. Aligned so that threads do not write to each other's cache lines.
 #[derive(Debug)]
+#[repr(align(128))]
 pub(crate) struct Chunk {
     slots: Box<[Slot]>,
     /// The position of the first slot in the thread's stream.
@@ -69,6 +70,10 @@ impl Chunk {
         self.slots.len()
     }
 
+    pub(crate) fn memory_held(&self) -> usize {
+        size_of_val(self) + size_of_val(&*self.slots)
+    }
+
     /// The position after the last published slot.
     pub(crate) fn end(&self) -> u64 {
         // In this order: the owner moves past a chunk only after sealing it, so if it is not sealed now, the position
@@ -104,10 +109,14 @@ impl Chunk {
     /// The chunk that follows, given out once. Under the registry's lock.
     #[expect(unsafe_code, reason = "takes over the reference that `seal` put in the link")]
     pub(super) fn take_next(&self) -> Option<Arc<Self>> {
-        let next = self.next.swap(ptr::null_mut(), Ordering::Acquire);
-        // SAFETY: a pointer in the link came from `Arc::into_raw` in `seal`, and the swap makes this the only place that
-        // turns it back.
-        (!next.is_null()).then(|| unsafe { Arc::from_raw(next) })
+        let next = self.next.load(Ordering::Acquire);
+        if next.is_null() {
+            return None;
+        }
+        self.next.store(ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: a pointer in the link came from `Arc::into_raw` in `seal`, which is called once. The lock makes this
+        // the only taker, and the link is empty for the next, so that it is turned back once.
+        Some(unsafe { Arc::from_raw(next) })
     }
 
     /// Whether dropping the chunk would be wrong: its owner still writes it, or spans in it are open.

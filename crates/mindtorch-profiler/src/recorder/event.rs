@@ -99,7 +99,7 @@ impl SpanArgs {
         self
     }
 
-    /// The number of the thread that ran the forward operator of this backward node.
+    /// The number of the thread that ran the forward operator of this backward node; 0 is none.
     pub fn forward_thread(mut self, thread: u32) -> Self {
         self.details().forward_thread = thread;
         self
@@ -124,8 +124,7 @@ impl SpanArgs {
     }
 
     fn details(&mut self) -> &mut SpanDetails {
-        let nothing =
-            SpanDetails { sequence: None, forward_thread: 0, flops: 0, note: Name(0), overload: Name(0) };
+        let nothing = SpanDetails { sequence: None, forward_thread: 0, flops: 0, note: Name(0), overload: Name(0) };
         self.details.get_or_insert(nothing)
     }
 }
@@ -137,10 +136,10 @@ pub struct SpanId(u64);
 impl SpanId {
     const POSITION_BITS: u32 = 40;
 
-    /// Thread serial numbers are below 2^24 and positions below 2^40 for longer than anyone will wait. The serial is
-    /// stored one higher, so that 0 is no span.
+    /// Thread serial numbers are below 2^24 and positions below 2^40 for longer than anyone will wait. There is no thread
+    /// 0, so 0 is no span.
     pub(crate) fn new(thread: u32, position: u64) -> Self {
-        Self((u64::from(thread) + 1) << Self::POSITION_BITS | position)
+        Self(u64::from(thread) << Self::POSITION_BITS | position)
     }
 
     pub(crate) fn bits(self) -> u64 {
@@ -152,7 +151,7 @@ impl SpanId {
     }
 
     pub(crate) fn thread(self) -> u32 {
-        (self.0 >> Self::POSITION_BITS) as u32 - 1
+        (self.0 >> Self::POSITION_BITS) as u32
     }
 
     pub(crate) fn position(self) -> u64 {

@@ -1,13 +1,14 @@
 //! The process's recorder, as every thread sees it: a static that says what is collected, and the thread's own writer.
 
 use super::event::{DeviceSpan, Memory, SpanArgs, SpanId};
-use super::record::RecordKind;
+use super::record::{Head, RecordKind, pair};
 use super::writer::{SpanToken, ThreadWriter};
 use super::{Recorder, fork};
 use crate::capture::Capture;
 use crate::clock::Clock;
-use crate::names::Name;
-use std::cell::{Cell, RefCell};
+use crate::names::{Name, Stack};
+use crate::quiet::Quiet;
+use std::cell::RefCell;
 use std::sync::LazyLock;
 // Not loom's, which cannot be static: the model checker works on recorders of its own.
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -22,7 +23,6 @@ static GLOBAL: LazyLock<Recorder> = LazyLock::new(|| {
 
 thread_local! {
     static WRITER: RefCell<Option<ThreadWriter>> = const { RefCell::new(None) };
-    static QUIET: Cell<u32> = const { Cell::new(0) };
 }
 
 impl Recorder {
@@ -43,37 +43,16 @@ pub fn capture() -> Capture {
     Capture::from_bits(CAPTURE.load(Ordering::Relaxed))
 }
 
-/// While one lives, this thread's allocations are not recorded.
-#[derive(Debug)]
-pub(crate) struct Quiet(());
-
-impl Quiet {
-    pub(crate) fn new() -> Self {
-        let _ = QUIET.try_with(|depth| depth.set(depth.get() + 1));
-        Self(())
-    }
-
-    pub(crate) fn is_on() -> bool {
-        QUIET.try_with(|depth| depth.get() > 0).unwrap_or(true)
-    }
-}
-
-impl Drop for Quiet {
-    fn drop(&mut self) {
-        let _ = QUIET.try_with(|depth| depth.set(depth.get() - 1));
-    }
-}
-
 /// Runs `write` with this thread's writer. Where there is none to be had (the thread is being torn down, or is in the
 /// middle of writing), the event is counted as lost.
-#[inline]
+#[inline(always)]
 fn with_writer<T>(write: impl FnOnce(&mut ThreadWriter) -> T) -> Option<T> {
     let written = WRITER.try_with(|writer| {
         let mut writer = writer.try_borrow_mut().ok()?;
-        Some(match &mut *writer {
-            Some(writer) => write(writer),
-            none => write(none.insert(register())),
-        })
+        if writer.is_none() {
+            register(&mut writer);
+        }
+        writer.as_mut().map(write)
     });
     let written = written.ok().flatten();
     if written.is_none() {
@@ -83,9 +62,9 @@ fn with_writer<T>(write: impl FnOnce(&mut ThreadWriter) -> T) -> Option<T> {
 }
 
 #[cold]
-fn register() -> ThreadWriter {
+fn register(writer: &mut Option<ThreadWriter>) {
     let _quiet = Quiet::new();
-    Recorder::global().thread(os_thread_id(), std::thread::current().name())
+    *writer = Some(Recorder::global().thread(os_thread_id(), std::thread::current().name()));
 }
 
 #[cold]
@@ -115,8 +94,19 @@ impl Span {
     ///     let _span = Span::enter(&format!("layer {layer}"));
     /// }
     /// ```
+    #[track_caller]
     pub fn enter(name: &str) -> Self {
-        if capture().contains(Capture::CPU) { begin_annotation(Name::new(name)) } else { Self(None) }
+        let capture = capture();
+        if !capture.contains(Capture::CPU) {
+            return Self(None);
+        }
+        let stack = if capture.contains(Capture::STACK) {
+            let place = std::panic::Location::caller();
+            Stack::of_site(&format!("{}({}): {name}", place.file(), place.line()))
+        } else {
+            Stack::NONE
+        };
+        begin_annotation(Name::new(name), stack)
     }
 
     /// Begins a span, if anyone collects its kind.
@@ -145,13 +135,15 @@ impl Span {
     }
 }
 
+/// Begins an annotation at a place in the source, if that is collected.
 #[inline]
-pub(crate) fn begin_annotation(name: Name) -> Span {
-    Span(with_writer(|writer| writer.begin_plain(RecordKind::Annotation, name, 0)))
+pub(crate) fn begin_annotation(name: Name, site: Stack) -> Span {
+    let head = Head { kind: RecordKind::Annotation, flags: Head::SITE_ONLY, track: 0, name: name.0 };
+    Span(with_writer(|writer| writer.begin_plain(head.pack(), pair(0, site.0))))
 }
 
 impl Drop for Span {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         if let Some(token) = self.0.take() {
             end(token);
@@ -159,7 +151,8 @@ impl Drop for Span {
     }
 }
 
-#[inline]
+/// Not inlined, for the sake of spans that are not recorded.
+#[inline(never)]
 fn end(token: SpanToken) {
     let mut token = Some(token);
     let _ = WRITER.try_with(|writer| {

@@ -13,12 +13,13 @@ mod writer;
 pub(crate) use chunk::Chunk;
 pub use event::{Device, DeviceSpan, Memory, SpanArgs, SpanId, SpanKind, Ticks};
 pub use global::{Span, capture, counter, device_span, mark, memory};
-pub(crate) use global::{Quiet, begin_annotation, os_thread_id};
+pub(crate) use global::{begin_annotation, os_thread_id};
 pub(crate) use record::{Head, RecordKind, Words, unpair};
 pub use writer::{SpanToken, ThreadWriter};
 
 use crate::capture::Capture;
 use crate::clock::{Clock, ManualClock, TickScale};
+use crate::quiet::Quiet;
 use crate::sync::{Arc, AtomicBool, AtomicU32, AtomicU64, Mutex, MutexGuard, Ordering};
 use chunk::{FIRST, Spares};
 use std::collections::VecDeque;
@@ -47,7 +48,7 @@ struct Shared {
 struct Registry {
     /// In order of serial number.
     threads: Vec<ThreadEntry>,
-    next_serial: u32,
+    last_serial: u32,
     windows: Vec<Window>,
     next_window: u64,
 }
@@ -59,10 +60,12 @@ struct ThreadEntry {
     chunks: VecDeque<Arc<Chunk>>,
 }
 
-/// A thread that records, or did.
+/// A thread that records, or did. Aligned so that no two threads write to one cache line, nor to a pair of lines that the
+/// processor fetches together.
 #[derive(Debug)]
+#[repr(align(128))]
 pub(crate) struct ThreadLog {
-    /// Threads are numbered from 0 in the order of their first event.
+    /// Threads are numbered from 1 in the order of their first event, as in torch. 0 is no thread.
     pub(crate) serial: u32,
     /// The operating system's number for the thread.
     pub(crate) os_id: u64,
@@ -74,7 +77,13 @@ pub(crate) struct ThreadLog {
 
 impl ThreadLog {
     pub(crate) fn new(serial: u32, os_id: u64, name: Option<&str>) -> Self {
-        Self { serial, os_id, name: name.map(str::to_owned), position: AtomicU64::new(0), ended: AtomicBool::new(false) }
+        Self {
+            serial,
+            os_id,
+            name: name.map(str::to_owned),
+            position: AtomicU64::new(0),
+            ended: AtomicBool::new(false),
+        }
     }
 
     fn position(&self) -> u64 {
@@ -173,8 +182,8 @@ impl Recorder {
     /// Registers a thread by the numbers and the name that traces will show.
     pub fn thread(&self, os_id: u64, name: Option<&str>) -> ThreadWriter {
         let mut registry = self.lock();
-        let serial = registry.next_serial;
-        registry.next_serial += 1;
+        registry.last_serial += 1;
+        let serial = registry.last_serial;
         let log = Arc::new(ThreadLog::new(serial, os_id, name));
         let chunk = Chunk::new(&self.0.spares, &log, 0, FIRST);
         registry.threads.push(ThreadEntry { log: Arc::clone(&log), chunks: VecDeque::from([Arc::clone(&chunk)]) });
@@ -349,6 +358,17 @@ impl Registry {
             !(is_over && thread.chunks.is_empty())
         });
         unneeded
+    }
+}
+
+/// A recorder of a test's may go while spans of it are open. Their tokens point into their chunks, which are leaked, so
+/// that a token stays good.
+impl Drop for Registry {
+    fn drop(&mut self) {
+        for thread in &mut self.threads {
+            thread.take_successors();
+            thread.chunks.drain(..).filter(|chunk| chunk.is_pinned()).for_each(std::mem::forget);
+        }
     }
 }
 

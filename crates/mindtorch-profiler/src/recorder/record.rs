@@ -115,6 +115,8 @@ impl Head {
     pub(crate) const DETAILED: u64 = 1;
     /// The span was closed on another thread than the one that opened it.
     pub(crate) const CLOSED_ELSEWHERE: u64 = 2;
+    /// The stack is only the place where the span began; the frames beneath it are those of the spans around it.
+    pub(crate) const SITE_ONLY: u64 = 4;
 
     const FLAGS_AT: u32 = 8;
 
@@ -138,6 +140,10 @@ impl Head {
 
     pub(crate) fn is_detailed(self) -> bool {
         self.flags & Self::DETAILED != 0
+    }
+
+    pub(crate) fn is_site_only(self) -> bool {
+        self.flags & Self::SITE_ONLY != 0
     }
 
     pub(crate) fn is_closed_elsewhere(self) -> bool {

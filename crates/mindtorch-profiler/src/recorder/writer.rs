@@ -7,6 +7,7 @@ use super::{Recorder, ThreadLog};
 use crate::capture::Capture;
 use crate::clock::Clock;
 use crate::names::Name;
+use crate::quiet::Quiet;
 use crate::sync::Arc;
 
 /// Writes the records of one thread.
@@ -58,12 +59,13 @@ impl ThreadWriter {
     #[inline]
     pub(super) fn begin_always(&mut self, args: &SpanArgs) -> SpanToken {
         let Some(details) = &args.details else {
-            return self.begin_plain(args.kind.record_kind(), args.name, pair(args.inputs.0, args.stack.0));
+            let head = Head { kind: args.kind.record_kind(), flags: 0, track: 0, name: args.name.0 };
+            return self.begin_plain(head.pack(), pair(args.inputs.0, args.stack.0));
         };
         let index = self.reserve(2);
         let flags = Head::DETAILED;
         let head = Head { kind: args.kind.record_kind(), flags, track: 0, name: args.name.0 };
-        let sequence = details.sequence.map_or(0, |sequence| sequence + 1);
+        let sequence = details.sequence.map_or(0, |sequence| sequence.saturating_add(1));
         let threads = pair(details.forward_thread, details.note.0);
         self.chunk.slot(index + 1).write([sequence, details.flops, threads, pair(details.overload.0, 0)]);
         let begin = self.clock.ticks();
@@ -71,12 +73,11 @@ impl ThreadWriter {
         self.publish_span(index, 2)
     }
 
-    #[inline]
-    pub(super) fn begin_plain(&mut self, kind: RecordKind, name: Name, inputs_and_stack: u64) -> SpanToken {
+    #[inline(always)]
+    pub(super) fn begin_plain(&mut self, head: u64, inputs_and_stack: u64) -> SpanToken {
         let index = self.reserve(1);
-        let head = Head { kind, flags: 0, track: 0, name: name.0 };
         let begin = self.clock.ticks();
-        self.chunk.slot(index).write([begin, 0, head.pack(), inputs_and_stack]);
+        self.chunk.slot(index).write([begin, 0, head, inputs_and_stack]);
         self.publish_span(index, 1)
     }
 
@@ -167,6 +168,7 @@ impl ThreadWriter {
 
     #[cold]
     fn turn_over(&mut self) {
+        let _quiet = Quiet::new();
         let slots = (self.chunk.capacity() * 4).clamp(FIRST, FULL);
         let base = self.chunk.base() + self.next as u64;
         let next = Chunk::new(self.recorder.spares(), &self.log, base, slots);

@@ -24,8 +24,7 @@ pub struct SessionBuilder {
 
 impl Default for SessionBuilder {
     fn default() -> Self {
-        let settings =
-            SessionSettings { capture: Capture::ACTIVITIES, record_steps: false, metadata: Vec::new() };
+        let settings = SessionSettings { capture: Capture::ACTIVITIES, record_steps: false, metadata: Vec::new() };
         Self { recorder: None, settings }
     }
 }

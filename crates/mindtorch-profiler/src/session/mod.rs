@@ -6,9 +6,9 @@ pub use builder::SessionBuilder;
 
 use crate::capture::Capture;
 use crate::recorder::{CarriedSpan, Cut, Recorder, Stream, WindowId};
+use crate::sync::{Arc, Mutex, MutexGuard};
 use crate::trace::{Trace, TraceBuilder};
-use crate::sync::Arc;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 /// A running profile: it sees what happens on all threads from its start to its stop.
 ///
@@ -139,8 +139,10 @@ impl Session {
 
     /// Begins the next step. Events carry the number of the step in which they began, from 0.
     pub fn step(&self) {
+        let mut state = self.lock();
+        // Read under the lock, so that the marks are in the order of time.
         let ticks = self.window.recorder.now().0;
-        self.lock().steps.push(StepMark { ticks, os_thread: crate::recorder::os_thread_id() });
+        state.steps.push(StepMark { ticks, os_thread: crate::recorder::os_thread_id() });
     }
 
     /// The number of the current step.
@@ -214,6 +216,13 @@ impl Recording {
     /// Makes the trace. Takes about 40 ns an event; the recording's memory is then free for the next one.
     pub fn into_trace(self) -> Trace {
         self.to_trace()
+    }
+
+    /// The bytes of memory that the recording takes.
+    pub fn memory_held(&self) -> usize {
+        let window = &self.session.window;
+        let streams = window.recorder.read_window(window.id).map_or_else(Vec::new, |(streams, _)| streams);
+        streams.iter().flat_map(|stream| &stream.chunks).map(|chunk| chunk.memory_held()).sum()
     }
 
     /// Makes a trace and keeps the recording.

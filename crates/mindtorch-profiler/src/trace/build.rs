@@ -4,6 +4,7 @@ use super::columns::{DetailRow, SpanColumns, SpanFlags};
 use super::names::TraceNames;
 use super::nesting::{NO_PARENT, Nesting};
 use super::rows::{DeviceRow, InstantRow, MemoryRow, ThreadRow};
+use super::sites::SiteStacks;
 use super::{Header, Trace};
 use crate::capture::Capture;
 use crate::clock::TickScale;
@@ -27,6 +28,7 @@ pub(crate) struct TraceBuilder {
     memory: Vec<MemoryRow>,
     instants: Vec<InstantRow>,
     nesting: Nesting,
+    sites: SiteStacks,
     /// Steps to show as spans, by the serial number of the thread that made them.
     steps: FxHashMap<u32, Vec<RawSpan>>,
 }
@@ -75,6 +77,7 @@ impl TraceBuilder {
             memory: Vec::new(),
             instants: Vec::new(),
             nesting: Nesting::default(),
+            sites: SiteStacks::default(),
             steps: FxHashMap::default(),
         }
     }
@@ -138,7 +141,7 @@ impl TraceBuilder {
         let ends = marks.iter().skip(1).map(|next| next.ticks).chain([self.clock.to_ticks]);
         for (number, (mark, end)) in marks.iter().zip(ends).enumerate() {
             let serial = *serials.entry(mark.os_thread).or_insert_with(|| {
-                let serial = streams.last().map_or(0, |last| last.log.serial + 1);
+                let serial = streams.last().map_or(1, |last| last.log.serial + 1);
                 streams.push(Stream::empty(Arc::new(ThreadLog::new(serial, mark.os_thread, None))));
                 serial
             });
@@ -237,16 +240,17 @@ impl TraceBuilder {
         self.spans.name.push(self.names.local(raw.head.name));
         self.spans.kind.push(kind);
         self.spans.flags.push(flags);
-        let parent = if elsewhere {
-            NO_PARENT
-        } else {
-            self.nesting.enter(row as u32, start, end, &mut self.spans.self_ns)
-        };
+        let parent =
+            if elsewhere { NO_PARENT } else { self.nesting.enter(row as u32, start, end, &mut self.spans.self_ns) };
         self.spans.parent.push(parent);
         if raw.inputs_and_stack != 0 {
             let (inputs, stack) = unpair(raw.inputs_and_stack);
             self.spans.inputs.set(row, if capture.contains(Capture::SHAPES) { inputs } else { 0 });
-            self.spans.stack.set(row, if capture.contains(Capture::STACK) { stack } else { 0 });
+            if stack != 0 && capture.contains(Capture::STACK) {
+                let around = self.spans.stack.get(parent as usize);
+                let whole = if raw.head.is_site_only() { self.sites.below(stack, around) } else { stack };
+                self.spans.stack.set(row, whole);
+            }
         }
         if let Some(details) = raw.details {
             self.add_details(row, capture, details);
@@ -278,8 +282,7 @@ impl TraceBuilder {
         let span = (owner != NO_PARENT).then_some(owner);
         let bytes = bytes.cast_signed();
         if let Some(row) = span {
-            let column =
-                if device == Device::Cpu { &mut self.spans.cpu_memory } else { &mut self.spans.device_memory };
+            let column = if device == Device::Cpu { &mut self.spans.cpu_memory } else { &mut self.spans.device_memory };
             *column.own.entry(row as usize) += bytes;
         }
         let stack = if capture.contains(Capture::STACK) { Stack(unpair(stack).0) } else { Stack::NONE };
@@ -308,12 +311,12 @@ impl TraceBuilder {
         let mut launches: Vec<(SpanId, usize)> =
             self.launches.iter().enumerate().filter_map(|(at, launch)| Some(((*launch)?, at))).collect();
         launches.sort_unstable_by_key(|(id, _)| id.bits());
-        let mut threads = self.threads.iter();
         for of_thread in launches.chunk_by(|(one, _), (other, _)| one.thread() == other.thread()) {
             let serial = of_thread[0].0.thread();
-            let Some(thread) = threads.find(|thread| thread.number >= serial) else { break };
+            // A thread whose spans the window does not see has no row.
+            let Ok(thread) = self.threads.binary_search_by_key(&serial, |thread| thread.number) else { continue };
             let Ok(stream) = streams.binary_search_by_key(&serial, |stream| stream.log.serial) else { continue };
-            let positions = self.positions_of_rows(&streams[stream], thread.spans.start);
+            let positions = self.positions_of_rows(&streams[stream], self.threads[thread].spans.start);
             for &(id, at) in of_thread {
                 if let Ok(found) = positions.binary_search_by_key(&id.position(), |&(position, _)| position) {
                     let row = positions[found].1;

@@ -100,12 +100,23 @@ impl SpanColumns {
         fn of<T>(column: &Vec<T>) -> usize {
             column.capacity() * size_of::<T>()
         }
-        of(&self.start) + of(&self.end) + of(&self.self_ns) + of(&self.name) + of(&self.parent)
-            + of(&self.kind) + of(&self.flags)
-            + of(&self.inputs.0) + of(&self.stack.0) + of(&self.details.0) + of(&self.detail_rows)
-            + of(&self.cpu_memory.own.0) + of(&self.cpu_memory.total.0)
-            + of(&self.device_memory.own.0) + of(&self.device_memory.total.0)
-            + of(&self.device_ns.own.0) + of(&self.device_ns.total.0)
+        of(&self.start)
+            + of(&self.end)
+            + of(&self.self_ns)
+            + of(&self.name)
+            + of(&self.parent)
+            + of(&self.kind)
+            + of(&self.flags)
+            + of(&self.inputs.0)
+            + of(&self.stack.0)
+            + of(&self.details.0)
+            + of(&self.detail_rows)
+            + of(&self.cpu_memory.own.0)
+            + of(&self.cpu_memory.total.0)
+            + of(&self.device_memory.own.0)
+            + of(&self.device_memory.total.0)
+            + of(&self.device_ns.own.0)
+            + of(&self.device_ns.total.0)
     }
 }
 

@@ -5,6 +5,7 @@ mod columns;
 mod names;
 mod nesting;
 mod rows;
+mod sites;
 mod span;
 
 pub(crate) use build::TraceBuilder;

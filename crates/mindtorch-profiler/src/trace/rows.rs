@@ -6,7 +6,7 @@ use crate::recorder::Device;
 /// A thread that has events in the trace.
 #[derive(Clone, Debug)]
 pub struct ThreadRow {
-    /// The thread's number: from 0, in the order in which threads recorded their first event in this process.
+    /// The thread's number: from 1, in the order in which threads recorded their first event in this process.
     pub number: u32,
     /// The operating system's number.
     pub os_id: u64,

@@ -1,0 +1,270 @@
+//! What the engine costs: a span beside its peers, on and off; threads; and, by the number of events, stopping, building,
+//! averaging and writing.
+//!
+//! `make bench`, or `cargo bench -p mindtorch-benches`. With `-- --quick`, fewer rounds and no 10-million case.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+#![expect(unsafe_code, reason = "the clock that everything is compared with is read by an intrinsic")]
+
+use fastrace::collector::{Config, Reporter, SpanContext, SpanRecord};
+use mindtorch_benches::{Case, measure, print_table};
+use mindtorch_profiler::{Session, record_function, tracing_layer::ProfilerLayer};
+use std::hint::black_box;
+use std::io::sink;
+use std::time::{Duration, Instant};
+use tracing::dispatcher::with_default;
+use tracing_subscriber::prelude::*;
+
+/// Spans a batch: what fastrace takes under one root without dropping any.
+const BATCH: usize = 4_000;
+
+fn main() {
+    let is_quick = std::env::args().any(|arg| arg == "--quick");
+    let rounds = if is_quick { 20 } else { 200 };
+    describe_machine();
+    spans(rounds);
+    disabled(rounds);
+    threads(rounds / 4);
+    let sizes: &[usize] = if is_quick { &[100_000, 1_000_000] } else { &[1_000_000, 10_000_000] };
+    for &events in sizes {
+        pipeline(events, if is_quick { 3 } else { 7 });
+    }
+}
+
+fn describe_machine() {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("unknown processor");
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    println!("{} x{}", model.trim_start_matches(['\t', ' ', ':']), cores);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn read_clock() -> u64 {
+    // SAFETY: RDTSC exists on every x86-64 processor and has no effect on memory.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn read_clock() -> Instant {
+    Instant::now()
+}
+
+struct NoReport;
+
+impl Reporter for NoReport {
+    fn report(&mut self, spans: Vec<SpanRecord>) {
+        black_box(spans.len());
+    }
+}
+
+/// A span while recording, beside two reads of the clock and the peers.
+fn spans(rounds: usize) {
+    fastrace::set_reporter(NoReport, Config::default());
+    let chrome = || {
+        let (layer, guard) = tracing_chrome::ChromeLayerBuilder::new().writer(sink()).build();
+        (tracing_subscriber::registry().with(layer), guard)
+    };
+    let (chrome_subscriber, _guard) = chrome();
+    let chrome_subscriber = tracing::Dispatch::new(chrome_subscriber);
+    let our_subscriber = tracing::Dispatch::new(tracing_subscriber::registry().with(ProfilerLayer::new()));
+    let traced = |dispatch: &tracing::Dispatch| {
+        with_default(dispatch, || {
+            let start = Instant::now();
+            for _ in 0..BATCH {
+                let _span = tracing::info_span!("work").entered();
+            }
+            (start.elapsed(), BATCH)
+        })
+    };
+
+    let mut cases = [
+        Case::repeated(
+            "two raw clock reads",
+            BATCH,
+            || (),
+            || {
+                black_box(read_clock());
+                black_box(read_clock());
+            },
+            drop,
+        ),
+        Case::repeated(
+            "mindtorch-profiler",
+            BATCH,
+            Session::start,
+            || {
+                let _span = record_function!("work");
+            },
+            drop,
+        ),
+        Case::new("fastrace", || {
+            let root = fastrace::Span::root("root", SpanContext::random());
+            let _parent = root.set_local_parent();
+            let start = Instant::now();
+            for _ in 0..BATCH {
+                let _span = fastrace::local::LocalSpan::enter_with_local_parent("work");
+            }
+            (start.elapsed(), BATCH)
+        }),
+        Case::repeated(
+            "puffin",
+            BATCH,
+            || puffin::set_scopes_on(true),
+            || {
+                puffin::profile_scope!("work");
+            },
+            |()| {
+                puffin::GlobalProfiler::lock().new_frame();
+                puffin::set_scopes_on(false);
+            },
+        ),
+        Case::new("tracing, our layer", || {
+            let _session = Session::start();
+            traced(&our_subscriber)
+        }),
+        Case::new("tracing-chrome", || traced(&chrome_subscriber)),
+    ];
+    let figures = measure(rounds, &mut cases);
+    print_table("A span while recording", "ns", &cases, &figures);
+}
+
+/// A span that nobody records. The empty loop is what the measuring itself costs.
+fn disabled(rounds: usize) {
+    let count = 100_000;
+    let mut cases = [
+        Case::repeated("an empty loop", count, || (), || black_box(()), drop),
+        Case::repeated(
+            "mindtorch-profiler",
+            count,
+            || (),
+            || {
+                let _span = record_function!("work");
+                black_box(());
+            },
+            drop,
+        ),
+        Case::repeated(
+            "puffin",
+            count,
+            || (),
+            || {
+                puffin::profile_scope!("work");
+                black_box(());
+            },
+            drop,
+        ),
+        Case::repeated(
+            "fastrace",
+            count,
+            || (),
+            || {
+                let _span = fastrace::local::LocalSpan::enter_with_local_parent("work");
+                black_box(());
+            },
+            drop,
+        ),
+    ];
+    let figures = measure(rounds, &mut cases);
+    print_table("A span with no session", "ns", &cases, &figures);
+}
+
+/// Threads recording at once: the time of one event is what a core spends on it.
+fn threads(rounds: usize) {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let run = |threads: usize| {
+        let per_thread = 100_000;
+        let session = Session::start();
+        let start = Instant::now();
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| {
+                    for _ in 0..per_thread {
+                        let _span = record_function!("work");
+                    }
+                });
+            }
+        });
+        let cores_used = threads.min(cores) as u32;
+        let took = start.elapsed() * cores_used;
+        drop(session);
+        (took, threads * per_thread)
+    };
+    let mut cases =
+        [Case::new("1 thread", || run(1)), Case::new("2 threads", || run(2)), Case::new("4 threads", || run(4))];
+    let figures = measure(rounds, &mut cases);
+    print_table("Threads recording at once, core time an event", "ns", &cases, &figures);
+}
+
+/// What happens to a recording: a thousand names, nesting to depth 8.
+fn pipeline(events: usize, rounds: usize) {
+    let names: Vec<String> = (0..1000).map(|i| format!("operator::number_{i}")).collect();
+    let record = || {
+        let session = Session::start();
+        let mut depth = Vec::new();
+        for event in 0..events {
+            depth.truncate(event % 8);
+            depth.push(mindtorch_profiler::Span::enter(&names[event % names.len()]));
+        }
+        drop(depth);
+        session
+    };
+    let mut totals = Totals::default();
+    for round in 0..=rounds {
+        let session = record();
+        let started = Instant::now();
+        let recording = session.finish();
+        let stop = started.elapsed();
+        let recorded_bytes = recording.memory_held();
+        let started = Instant::now();
+        let trace = recording.into_trace();
+        let build = started.elapsed();
+        let averages = time(|| black_box(trace.key_averages().rows().len()));
+        let table = time(|| black_box(trace.key_averages().to_string().len()));
+        let chrome = time(|| trace.write_chrome_trace(sink(), "bench").expect("a sink takes everything"));
+        if round > 0 {
+            totals.add([stop, build, averages, table, chrome]);
+        }
+        totals.bytes = (recorded_bytes, trace.memory_held());
+    }
+    totals.print(events);
+}
+
+fn time<T>(run: impl FnOnce() -> T) -> Duration {
+    let started = Instant::now();
+    black_box(run());
+    started.elapsed()
+}
+
+#[derive(Default)]
+struct Totals {
+    samples: [Vec<Duration>; 5],
+    bytes: (usize, usize),
+}
+
+impl Totals {
+    fn add(&mut self, durations: [Duration; 5]) {
+        for (samples, duration) in self.samples.iter_mut().zip(durations) {
+            samples.push(duration);
+        }
+    }
+
+    fn print(&mut self, events: usize) {
+        println!("\n{events} events");
+        let labels = ["stop", "build the trace", "averages", "averages and table", "Chrome JSON"];
+        for (label, samples) in labels.iter().zip(&mut self.samples) {
+            samples.sort();
+            let (low, median, high) = (samples[0], samples[samples.len() / 2], samples[samples.len() - 1]);
+            let an_event = |time: Duration| time.as_nanos() as f64 / events as f64;
+            println!(
+                "  {label:20}  {:>8.2} ns an event  ({:.1} to {:.1})   {:.1} us in all",
+                an_event(median),
+                an_event(low),
+                an_event(high),
+                median.as_nanos() as f64 / 1e3
+            );
+        }
+        println!("  recorded, held        {:>8.2} bytes an event", self.bytes.0 as f64 / events as f64);
+        println!("  as a trace, held      {:>8.2} bytes an event", self.bytes.1 as f64 / events as f64);
+    }
+}

@@ -1,0 +1,33 @@
+//! What can go wrong when a trace is exported.
+
+use crate::export::StackMetric;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An export that failed. Recording has no errors: what cannot be recorded is counted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The system refused a file. What was at the path before is still there.
+    #[error("cannot {action} {}: {source}", path.display())]
+    File {
+        /// What was being done.
+        action: &'static str,
+        /// The path that was asked for.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is no such metric for folded stacks.
+    #[error("metric should be one of: ['{}'], not {given:?}", StackMetric::NAMES.join("', '"))]
+    UnknownMetric {
+        /// The name that was asked for.
+        given: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn file(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::File { action, path: path.to_owned(), source }
+    }
+}

@@ -1,0 +1,57 @@
+//! The user's metadata, as keys of the file's head.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::borrow::Cow;
+
+/// The keys that the file has of its own.
+const RESERVED: [&str; 12] = [
+    "schemaVersion",
+    "deviceProperties",
+    "profile_memory",
+    "with_stack",
+    "record_shapes",
+    "with_flops",
+    "lost_events",
+    "host_name",
+    "displayTimeUnit",
+    "baseTimeNanoseconds",
+    "traceEvents",
+    "traceName",
+];
+
+/// The metadata without double keys, in the order in which the keys were first given. Of several values for a key the
+/// last counts. A key that the file has itself gets the suffix `_user`, as often as it takes to be one of its own.
+pub(super) fn distinct(given: &[(String, String)]) -> Vec<(Cow<'_, str>, &str)> {
+    let mut places: FxHashMap<&str, usize> = FxHashMap::default();
+    let mut entries: Vec<(Cow<'_, str>, &str)> = Vec::new();
+    for (key, value) in given {
+        let place = *places.entry(key).or_insert(entries.len());
+        if place == entries.len() {
+            entries.push((Cow::Borrowed(key), value));
+        } else {
+            entries[place].1 = value;
+        }
+    }
+    let mut taken: FxHashSet<String> = places.keys().copied().chain(RESERVED).map(str::to_owned).collect();
+    for (key, _) in entries.iter_mut().filter(|(key, _)| RESERVED.contains(&&**key)) {
+        while taken.contains(&**key) {
+            key.to_mut().push_str("_user");
+        }
+        taken.insert(key.to_string());
+    }
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_distinct_and_never_the_files_own() {
+        let given = [("b", "1"), ("traceName", "x"), ("a", "2"), ("b", "3"), ("traceName_user", "y")];
+        let given = given.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let entries = distinct(&given);
+        let entries: Vec<(&str, &str)> = entries.iter().map(|(key, value)| (&**key, *value)).collect();
+        assert_eq!(entries, [("b", "3"), ("traceName_user_user", "x"), ("a", "2"), ("traceName_user", "y")]);
+    }
+}

@@ -1,0 +1,174 @@
+//! Complete events: spans of threads, and device work.
+
+use super::ChromeWriter;
+use super::captured::CapturedTexts;
+use super::flows::{Flow, FlowKind};
+use super::steps::StepCursor;
+use crate::names::{Inputs, Stack};
+use crate::recorder::SpanKind;
+use std::io;
+
+impl ChromeWriter<'_, '_> {
+    pub(super) fn write_spans(&mut self) -> io::Result<()> {
+        let trace = self.trace;
+        let spans = &trace.spans;
+        let mut captured = CapturedTexts::default();
+        let mut steps = StepCursor::new(trace);
+        for thread in &trace.threads {
+            let place = format!(",\"pid\":{},\"tid\":{},\"ts\":", trace.header.pid, thread.os_id);
+            for row in thread.spans.clone() {
+                let start = spans.start[row];
+                self.json.raw(head_of(spans.kind[row]));
+                self.json.bytes(self.names.get(spans.name[row]));
+                self.json.raw(&place);
+                self.json.micros(self.origin_ns + start);
+                self.json.raw(",\"dur\":");
+                self.json.micros(spans.end[row] - start);
+                self.json.raw(",\"args\":{\"External id\":");
+                self.json.int(row + 1);
+                // Spans are the first events, so their rows are their numbers.
+                self.json.raw(",\"Record function id\":0,\"Ev Idx\":");
+                self.json.int(row);
+                self.write_sequence(row);
+                let inputs = spans.inputs.get(row);
+                if inputs != 0 {
+                    self.json.bytes(captured.inputs(Inputs(inputs)));
+                }
+                let stack = spans.stack.get(row);
+                if stack != 0 {
+                    self.json.bytes(captured.stack(Stack(stack)));
+                }
+                self.json.raw(",\"device_type\":\"CPU\",\"step\":");
+                self.json.int(steps.step_at(start));
+                self.write_rest_of_args(row);
+                self.json.raw("}},\n");
+                while let Some(flow) = self.flows.take(row) {
+                    self.write_flow(flow, &place, start);
+                }
+                self.json.checkpoint()?;
+            }
+        }
+        self.numbered = spans.len();
+        Ok(())
+    }
+
+    fn write_sequence(&mut self, row: usize) {
+        let Some(detail) = self.trace.spans.detail(row) else { return };
+        if let Some(sequence) = detail.sequence {
+            self.json.raw(",\"Sequence number\":");
+            self.json.int(sequence);
+            self.json.raw(",\"Fwd thread id\":");
+            self.json.int(detail.forward_thread);
+        }
+    }
+
+    /// What is only written where there is something to say.
+    fn write_rest_of_args(&mut self, row: usize) {
+        let trace = self.trace;
+        if let Some(detail) = trace.spans.detail(row) {
+            if detail.flops > 0 {
+                self.json.raw(",\"Flops\":");
+                self.json.int(detail.flops);
+            }
+            for (key, text) in [(",\"note\":", detail.note), (",\"Overload Name\":", detail.overload)] {
+                if !trace.name(text).is_empty() {
+                    self.json.raw(key);
+                    self.json.bytes(self.names.get(text));
+                }
+            }
+        }
+        let flags = trace.spans.flags[row];
+        if flags.is_cut_at_end() {
+            self.json.raw(",\"finished\":false");
+        }
+        if flags.is_cut_at_start() {
+            self.json.raw(",\"cut\":\"start\"");
+        }
+        if flags.is_closed_elsewhere() {
+            self.json.raw(",\"async\":true");
+        }
+        let memory = [
+            (",\"cpu_memory_allocated_delta\":", trace.spans.cpu_memory.total.get(row)),
+            (",\"npu_memory_allocated_delta\":", trace.spans.device_memory.total.get(row)),
+        ];
+        for (key, bytes) in memory.into_iter().filter(|(_, bytes)| *bytes != 0) {
+            self.json.raw(key);
+            self.json.int(bytes);
+        }
+    }
+
+    /// One end of an arrow, at the event before it. `place` is the text from `pid` to before the time.
+    fn write_flow(&mut self, flow: Flow, place: &str, at_ns: u64) {
+        let (head, tail) = match flow.kind {
+            FlowKind::ToBackward => (LEADS_AWAY, FORWARD_TO_BACKWARD),
+            FlowKind::FromForward => (LEADS_HERE, FORWARD_TO_BACKWARD),
+            FlowKind::ToDevice => (LEADS_AWAY, HOST_TO_DEVICE),
+        };
+        self.json.raw(head);
+        self.json.int(flow.id);
+        self.json.raw(place);
+        self.json.micros(self.origin_ns + at_ns);
+        self.json.raw(tail);
+    }
+
+    pub(super) fn write_device_spans(&mut self) -> io::Result<()> {
+        let trace = self.trace;
+        let mut steps = StepCursor::new(trace);
+        for (row, correlation) in trace.device.iter().zip(1u32..) {
+            let category = if row.is_copy { "gpu_memcpy" } else { "kernel" };
+            let (pid, tid) = (u32::from(row.device), u64::from(row.stream));
+            self.json.raw("{\"ph\":\"X\",\"cat\":\"");
+            self.json.raw(category);
+            self.json.raw("\",\"name\":");
+            self.json.bytes(self.names.get(row.name));
+            self.place(pid, tid);
+            self.time(row.start);
+            self.json.raw(",\"dur\":");
+            self.json.micros(row.end - row.start);
+            self.json.raw(",\"args\":{");
+            if let Some(launcher) = row.launched_by {
+                self.json.raw("\"External id\":");
+                self.json.int(u64::from(launcher) + 1);
+                self.json.raw(",");
+            }
+            self.json.raw("\"device\":");
+            self.json.int(row.device);
+            self.json.raw(",\"stream\":");
+            self.json.int(row.stream);
+            self.json.raw(",\"correlation\":");
+            self.json.int(correlation);
+            if row.is_copy {
+                self.json.raw(",\"bytes\":");
+                self.json.int(row.bytes);
+            }
+            self.json.raw(",\"device_type\":\"NPU\",\"step\":");
+            self.json.int(steps.step_at(row.start));
+            if row.is_cut {
+                self.json.raw(if row.start == 0 { ",\"cut\":\"start\"" } else { ",\"cut\":\"end\"" });
+            }
+            self.json.raw("}},\n");
+            if row.launched_by.is_some() {
+                self.json.raw(LEADS_HERE);
+                self.json.int(correlation);
+                self.place(pid, tid);
+                self.time(row.start);
+                self.json.raw(HOST_TO_DEVICE);
+            }
+            self.json.checkpoint()?;
+        }
+        Ok(())
+    }
+}
+
+const LEADS_AWAY: &str = "{\"ph\":\"s\",\"id\":";
+const LEADS_HERE: &str = "{\"ph\":\"f\",\"bp\":\"e\",\"id\":";
+const FORWARD_TO_BACKWARD: &str = ",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"},\n";
+const HOST_TO_DEVICE: &str = ",\"cat\":\"ac2g\",\"name\":\"ac2g\"},\n";
+
+fn head_of(kind: SpanKind) -> &'static str {
+    match kind {
+        SpanKind::Op | SpanKind::Backward => "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":",
+        SpanKind::Annotation => "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":",
+        SpanKind::Runtime => "{\"ph\":\"X\",\"cat\":\"runtime\",\"name\":",
+    }
+}

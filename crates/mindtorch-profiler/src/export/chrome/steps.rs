@@ -1,0 +1,27 @@
+//! Which step a time lies in, for times that mostly rise.
+
+use crate::trace::Trace;
+
+/// Remembers the step of the last time that was asked for, and walks on from there.
+pub(super) struct StepCursor<'a> {
+    trace: &'a Trace,
+    step: usize,
+}
+
+impl<'a> StepCursor<'a> {
+    pub(super) fn new(trace: &'a Trace) -> Self {
+        Self { trace, step: 0 }
+    }
+
+    #[inline]
+    pub(super) fn step_at(&mut self, at_ns: u64) -> usize {
+        let steps = &self.trace.steps;
+        if steps.get(self.step).is_some_and(|&start| start > at_ns) {
+            self.step = self.trace.step_at(at_ns);
+        }
+        while steps.get(self.step + 1).is_some_and(|&next| next <= at_ns) {
+            self.step += 1;
+        }
+        self.step
+    }
+}

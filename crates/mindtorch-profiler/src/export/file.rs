@@ -1,0 +1,151 @@
+//! Files that appear whole or not at all.
+
+use crate::error::Error;
+use flate2::{Compression, write::GzEncoder};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// More links than this in a row are taken for a loop, as the kernel does.
+const MOST_LINKS: usize = 40;
+
+/// Writes a file with what `content` writes, compressed if the name ends in `.gz`.
+///
+/// A regular file is written beside its place and then put there. A link stays a link: the file that it leads to is
+/// replaced, or created. What is not a regular file is written to as it is.
+pub(super) fn write(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
+    let fill = |file: &mut File| fill(file, is_gzip(path), content);
+    match Target::of(path).map_err(|error| Error::file("write", path, error))? {
+        Target::Direct => OpenOptions::new().append(true).open(path).and_then(|mut file| fill(&mut file)),
+        Target::Replace { place, existing } => replace(&place, existing.as_ref(), fill),
+    }
+    .map_err(|error| Error::file("write", path, error))
+}
+
+fn is_gzip(path: &Path) -> bool {
+    let name = path.as_os_str().as_encoded_bytes();
+    name.len() >= 3 && name[name.len() - 3..].eq_ignore_ascii_case(b".gz")
+}
+
+fn fill(file: &mut File, gzip: bool, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    if gzip {
+        // Level 1: traces are repetitive, and higher levels take several times as long for little.
+        let mut encoder = GzEncoder::new(file, Compression::new(1));
+        content(&mut encoder)?;
+        encoder.finish()?.flush()
+    } else {
+        content(file)
+    }
+}
+
+/// How a path is to be written.
+enum Target {
+    /// To what is there: a pipe, a terminal, a device.
+    Direct,
+    /// By putting a new file at `place`.
+    Replace { place: PathBuf, existing: Option<Metadata> },
+}
+
+impl Target {
+    fn of(path: &Path) -> io::Result<Self> {
+        let existing = match fs::metadata(path) {
+            Ok(found) if found.is_dir() => return Err(io::Error::from_raw_os_error(libc::EISDIR)),
+            Ok(found) if !found.is_file() => return Ok(Self::Direct),
+            Ok(found) => Some(found),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let mut place = path.to_owned();
+        for _ in 0..MOST_LINKS {
+            if !fs::symlink_metadata(&place).is_ok_and(|found| found.is_symlink()) {
+                return Ok(Self::Replace { place, existing });
+            }
+            // `/dev/stdout` leads here. These links stand for open files, which have no other name that could be trusted.
+            if place.starts_with("/proc") {
+                return Ok(Self::Direct);
+            }
+            // A relative link is relative to where it is; joining an absolute one replaces all.
+            place = directory_of(&place).join(fs::read_link(&place)?);
+        }
+        Err(io::Error::from_raw_os_error(libc::ELOOP))
+    }
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn replace(
+    place: &Path,
+    existing: Option<&Metadata>,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut file = create_beside(place)?;
+    fill(file.as_file_mut())?;
+    if let Some(existing) = existing {
+        keep_owner(file.as_file(), existing);
+        file.as_file().set_permissions(existing.permissions())?;
+    }
+    file.persist(place).map_err(|failed| failed.error)?;
+    Ok(())
+}
+
+/// A new file for its owner only, in the directory of `place`. It is removed when it is dropped.
+fn create_beside(place: &Path) -> io::Result<NamedTempFile> {
+    // `tempfile` words errors with the name of a file that nobody knows and hides the system's code, so it is kept here.
+    let mut refused = None;
+    let create = |path: &Path| {
+        let created = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path);
+        created.inspect_err(|error| refused = error.raw_os_error())
+    };
+    let made = tempfile::Builder::new().prefix(".mindtorch-").suffix(".tmp").make_in(directory_of(place), create);
+    made.map_err(|error| refused.map_or(error, io::Error::from_raw_os_error))
+}
+
+/// Gives the file to the owner of the one that it replaces, as far as this process may.
+fn keep_owner(file: &File, existing: &Metadata) {
+    let differs = file.metadata().is_ok_and(|new| (new.uid(), new.gid()) != (existing.uid(), existing.gid()));
+    if differs {
+        let _ = fchown(file, Some(existing.uid()), Some(existing.gid()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_that_fails_half_way_leaves_everything_as_it_was() {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["trace.json", "trace.json.gz", "new.json"] {
+            let path = directory.path().join(name);
+            let before = (name != "new.json").then_some(b"precious");
+            if let Some(bytes) = before {
+                fs::write(&path, bytes).unwrap();
+            }
+            let error = write(&path, |out| {
+                out.write_all(&[b'x'; 100_000])?;
+                Err(io::Error::from_raw_os_error(libc::ENOSPC))
+            });
+            let message = error.unwrap_err().to_string();
+            assert!(message.contains(name) && message.contains("No space left"), "{message}");
+            assert_eq!(fs::read(&path).ok().as_deref(), before.map(|bytes| &bytes[..]));
+        }
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn the_suffix_decides_on_compression() {
+        for name in ["a.gz", "a.json.GZ", "dir/.gz"] {
+            assert!(is_gzip(Path::new(name)), "{name}");
+        }
+        for name in ["", "gz", "a.gzip", "a.gz/b", "a.json"] {
+            assert!(!is_gzip(Path::new(name)), "{name}");
+        }
+    }
+}

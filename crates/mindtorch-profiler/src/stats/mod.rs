@@ -1,0 +1,137 @@
+//! Averages: the spans of a trace, grouped and summed.
+
+mod format;
+mod group;
+mod table;
+
+pub use group::GroupBy;
+pub use table::{SortKey, TableOptions, TimeUnit, UnknownSortKey};
+
+use crate::capture::Capture;
+use crate::names::{Inputs, Name};
+use crate::trace::Trace;
+use group::Grouping;
+use std::fmt;
+use std::sync::Arc;
+
+/// The groups of a trace's events, in the order of their first event. Printing it gives torch's table.
+///
+/// ```
+/// use mindtorch_profiler::{Session, record_function};
+/// let session = Session::start();
+/// for _ in 0..3 {
+///     let _span = record_function!("work");
+/// }
+/// let averages = session.stop().key_averages();
+/// assert_eq!(averages.rows()[0].count, 3);
+/// println!("{averages}");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Averages {
+    rows: Vec<Average>,
+    capture: Capture,
+    lost: u64,
+}
+
+/// The sums of one group of events.
+#[derive(Clone, Debug)]
+pub struct Average {
+    /// The name that the events share.
+    pub key: Arc<str>,
+    /// How many there are.
+    pub count: u64,
+    /// Time on the host. Where events of the group contain each other, as in recursion, it is counted once.
+    pub cpu_total_ns: u64,
+    /// Time on the host, without what the events contain.
+    pub self_cpu_ns: u64,
+    /// Time of the device work that the events, and all that they contain, launched.
+    pub device_total_ns: u64,
+    /// Time of the device work that the events launched themselves; for device work, its own time.
+    pub self_device_ns: u64,
+    /// Host memory allocated less freed in the events.
+    pub cpu_memory: i64,
+    /// Host memory allocated less freed in the events, without what they contain.
+    pub self_cpu_memory: i64,
+    /// Device memory allocated less freed in the events.
+    pub device_memory: i64,
+    /// Device memory allocated less freed in the events, without what they contain.
+    pub self_device_memory: i64,
+    /// Floating-point operations.
+    pub flops: u64,
+    /// Whether this is work of a device rather than of the host.
+    pub is_device: bool,
+    /// Whether the events are annotations.
+    pub is_annotation: bool,
+    /// Whether the first event ended on another thread than it began.
+    pub is_async: bool,
+    /// Whether the first event is inside another.
+    pub has_parent: bool,
+    /// The operator's inputs, when grouped by shapes.
+    pub inputs: Inputs,
+    /// The innermost frames, when grouped by stack.
+    pub stack: Vec<Name>,
+    /// The operator's overload, when grouped by it.
+    pub overload: Arc<str>,
+    /// When the first event began, in nanoseconds since the start of the trace.
+    pub first_start_ns: u64,
+}
+
+impl Average {
+    /// The mean time on the host.
+    pub fn cpu_mean_ns(&self) -> f64 {
+        mean(self.cpu_total_ns, self.count)
+    }
+
+    /// The mean time on the device.
+    pub fn device_mean_ns(&self) -> f64 {
+        mean(self.device_total_ns, self.count)
+    }
+}
+
+fn mean(total: u64, count: u64) -> f64 {
+    if count == 0 { 0.0 } else { total as f64 / count as f64 }
+}
+
+impl Averages {
+    /// The groups.
+    pub fn rows(&self) -> &[Average] {
+        &self.rows
+    }
+
+    /// The host time that the trace's spans cover, which is the sum of all self times.
+    pub fn self_cpu_total_ns(&self) -> u64 {
+        self.rows.iter().map(|row| row.self_cpu_ns).sum()
+    }
+
+    /// The table, as torch prints it.
+    pub fn table(&self, options: &TableOptions) -> String {
+        table::render(self, options)
+    }
+}
+
+impl fmt::Display for Averages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.table(&TableOptions::default()))
+    }
+}
+
+impl Trace {
+    /// The trace's events grouped by name. About 10 ns an event.
+    pub fn key_averages(&self) -> Averages {
+        self.averages(GroupBy::default())
+    }
+
+    /// The trace's events grouped by name and whatever else is asked for.
+    pub fn averages(&self, by: GroupBy) -> Averages {
+        self.averages_of(Grouping::of(self, by))
+    }
+
+    /// Every event as a group of its own, in the order of time.
+    pub fn events(&self) -> Averages {
+        self.averages_of(Grouping::single_events(self))
+    }
+
+    fn averages_of(&self, rows: Vec<Average>) -> Averages {
+        Averages { rows, capture: self.header.capture, lost: self.header.lost }
+    }
+}
