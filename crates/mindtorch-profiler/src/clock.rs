@@ -203,13 +203,13 @@ fn read_monotonic() -> u64 {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[expect(unsafe_code, reason = "the time-stamp counter is read by an intrinsic")]
-fn read_tsc() -> u64 {
+pub(crate) fn read_tsc() -> u64 {
     // SAFETY: RDTSC exists on every x86-64 processor and has no effect on memory.
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn read_tsc() -> u64 {
+pub(crate) fn read_tsc() -> u64 {
     read_monotonic()
 }
 

@@ -63,14 +63,18 @@ impl CallSite {
 }
 
 /// The id in the cell, looked up the first time.
-#[inline]
+#[inline(always)]
 fn known(cell: &AtomicU32, look_up: impl FnOnce() -> u32) -> u32 {
     match cell.load(Ordering::Relaxed) {
-        0 => {
-            let id = look_up();
-            cell.store(id, Ordering::Relaxed);
-            id
-        }
+        0 => look_up_once(cell, look_up),
         id => id,
     }
+}
+
+#[cold]
+#[inline(never)]
+fn look_up_once(cell: &AtomicU32, look_up: impl FnOnce() -> u32) -> u32 {
+    let id = look_up();
+    cell.store(id, Ordering::Relaxed);
+    id
 }

@@ -2,7 +2,7 @@
 
 use mindtorch_profiler::{
     Device, DeviceSpan, GroupBy, Inputs, ManualClock, Memory, Name, Recorder, Session, SessionBuilder, SortKey,
-    SpanArgs, SpanKind, Stack, TableOptions, ThreadWriter, TimeUnit, Trace,
+    SpanArgs, SpanKind, Stack, TableOptions, ThreadWriter, TimeUnit, Trace, memory,
 };
 
 /// A recorder whose clock the test moves, with a session and one thread.
@@ -72,7 +72,7 @@ fn recursion_counts_every_call_and_its_time_once() {
             10,
             |scene| {
                 if depth > 0 {
-                    recurse(scene, depth - 1)
+                    recurse(scene, depth - 1);
                 }
             },
             0,
@@ -259,4 +259,18 @@ fn events_are_rows_of_their_own_in_the_order_of_time() {
     scene.scope("a", 10, nothing, 0);
     let keys: Vec<String> = scene.stop().events().rows().iter().map(|row| row.key.to_string()).collect();
     assert_eq!(keys, ["a", "b", "a"]);
+}
+
+/// On the process's recorder, since steps are made by real threads.
+#[test]
+fn memory_belongs_to_the_step_that_it_happened_in() {
+    let session = Session::builder().record_steps(true).profile_memory(true).start();
+    for bytes in [10, 20] {
+        let device = Device::Cpu;
+        memory(&Memory { address: 1, bytes, device, allocated: bytes, reserved: 0, stack: Stack::NONE });
+        session.step();
+    }
+    let trace = session.stop();
+    let steps: Vec<_> = trace.spans().map(|span| (span.name(), span.cpu_memory())).collect();
+    assert_eq!(steps, [("ProfilerStep#0", 10), ("ProfilerStep#1", 20), ("ProfilerStep#2", 0)]);
 }

@@ -1,6 +1,6 @@
 //! Chunks: the memory that one thread writes records to, and that others may read at any time.
 //!
-//! The rules, which `tests/loom.rs` checks in every interleaving:
+//! The rules, which `tests/loom.rs` checks in all interleavings with few preemptions:
 //! - only the owner appends; it publishes a record by storing its stream's new position (release), and a reader that loads
 //!   the position (acquire) sees every record below it whole;
 //! - a span is closed by storing its end in place, from any thread; each span is closed at most once;
@@ -34,6 +34,8 @@ pub(crate) struct Chunk {
     base: u64,
     /// The thread that writes here.
     owner: Arc<ThreadLog>,
+    /// The owner's serial number, near at hand.
+    serial: u32,
     /// Slots written, known once the chunk is sealed.
     filled: AtomicU32,
     /// Spans opened here, known once the chunk is sealed.
@@ -53,6 +55,7 @@ impl Chunk {
             slots: spares.slots(slots),
             base,
             owner: Arc::clone(owner),
+            serial: owner.serial,
             filled: AtomicU32::new(NOT_SEALED),
             opened: AtomicU32::new(NOT_SEALED),
             closed_by_owner: AtomicU32::new(0),
@@ -127,7 +130,7 @@ impl Chunk {
 
     #[inline]
     fn count_close(&self, closer: u32) {
-        if closer == self.owner.serial {
+        if closer == self.serial {
             let closed = self.closed_by_owner.load(Ordering::Relaxed);
             self.closed_by_owner.store(closed + 1, Ordering::Release);
         } else {
@@ -170,7 +173,7 @@ impl OpenSpan {
     pub(crate) fn position(&self) -> (u32, u64) {
         // SAFETY: as in `close`.
         let chunk = unsafe { self.chunk.as_ref() };
-        (chunk.owner.serial, chunk.base + u64::from(self.index))
+        (chunk.serial, chunk.base + u64::from(self.index))
     }
 
     /// Ends the span at `end` on the thread with serial number `closer`.
@@ -182,7 +185,7 @@ impl OpenSpan {
         // dropped. After `count_close` it is not touched.
         let chunk = unsafe { self.chunk.as_ref() };
         let slot = &chunk.slots[self.index as usize];
-        if closer == chunk.owner.serial {
+        if closer == chunk.serial {
             slot.close(end);
         } else {
             slot.close_elsewhere(end);

@@ -5,24 +5,32 @@ use super::record::{Head, RecordKind, pair};
 use super::writer::{SpanToken, ThreadWriter};
 use super::{Recorder, fork};
 use crate::capture::Capture;
-use crate::clock::Clock;
+use crate::clock::{Clock, read_tsc};
 use crate::names::{Name, Stack};
 use crate::quiet::Quiet;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::LazyLock;
 // Not loom's, which cannot be static: the model checker works on recorders of its own.
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// What the global recorder collects, where one load finds it.
 static CAPTURE: AtomicU32 = AtomicU32::new(0);
 
+/// Whether the global recorder's clock is the time-stamp counter, where one load finds it.
+static IS_TSC: AtomicBool = AtomicBool::new(false);
+
 static GLOBAL: LazyLock<Recorder> = LazyLock::new(|| {
     fork::register();
-    Recorder::new(Clock::system(), true)
+    let clock = Clock::system();
+    IS_TSC.store(matches!(clock, Clock::Tsc(_)), Ordering::Relaxed);
+    Recorder::new(clock, true)
 });
 
 thread_local! {
     static WRITER: RefCell<Option<ThreadWriter>> = const { RefCell::new(None) };
+    /// The serial number of this thread's writer, or 0. Apart from the writer, because ending a span needs no more than
+    /// this and the clock.
+    static SERIAL: Cell<u32> = const { Cell::new(0) };
 }
 
 impl Recorder {
@@ -62,12 +70,16 @@ fn with_writer<T>(write: impl FnOnce(&mut ThreadWriter) -> T) -> Option<T> {
 }
 
 #[cold]
+#[inline(never)]
 fn register(writer: &mut Option<ThreadWriter>) {
     let _quiet = Quiet::new();
-    *writer = Some(Recorder::global().thread(os_thread_id(), std::thread::current().name()));
+    let new = Recorder::global().thread(os_thread_id(), std::thread::current().name());
+    SERIAL.set(new.serial());
+    *writer = Some(new);
 }
 
 #[cold]
+#[inline(never)]
 fn lost() {
     Recorder::global().count_lost();
 }
@@ -135,8 +147,8 @@ impl Span {
     }
 }
 
-/// Begins an annotation at a place in the source, if that is collected.
-#[inline]
+/// Begins an annotation at a place in the source, if that is collected. Not inlined: of a single copy, all is inlined.
+#[inline(never)]
 pub(crate) fn begin_annotation(name: Name, site: Stack) -> Span {
     let head = Head { kind: RecordKind::Annotation, flags: Head::SITE_ONLY, track: 0, name: name.0 };
     Span(with_writer(|writer| writer.begin_plain(head.pack(), pair(0, site.0))))
@@ -151,28 +163,12 @@ impl Drop for Span {
     }
 }
 
-/// Not inlined, for the sake of spans that are not recorded.
+/// Not inlined, for the sake of spans that are not recorded. The thread may have recorded nothing itself, or be in the
+/// middle of being torn down.
 #[inline(never)]
 fn end(token: SpanToken) {
-    let mut token = Some(token);
-    let _ = WRITER.try_with(|writer| {
-        if let Ok(mut writer) = writer.try_borrow_mut()
-            && let Some(writer) = &mut *writer
-            && let Some(token) = token.take()
-        {
-            writer.end(token);
-        }
-    });
-    if let Some(token) = token {
-        end_without_writer(token);
-    }
-}
-
-/// Closes a span on a thread that has recorded nothing itself, or that is being torn down.
-#[cold]
-fn end_without_writer(token: SpanToken) {
-    const NO_THREAD: u32 = u32::MAX;
-    token.0.close(Recorder::global().clock().ticks(), NO_THREAD);
+    let ticks = if IS_TSC.load(Ordering::Relaxed) { read_tsc() } else { Recorder::global().now().0 };
+    token.0.close(ticks, SERIAL.get());
 }
 
 /// Records an allocation or a free, if anyone collects memory.

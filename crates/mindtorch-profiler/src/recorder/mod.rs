@@ -204,6 +204,11 @@ impl Recorder {
         (WindowId(id), from, carried)
     }
 
+    /// Whether the window is known: not so once it is released, nor in a forked child.
+    pub(crate) fn has_window(&self, id: WindowId) -> bool {
+        self.lock().window(id).is_some()
+    }
+
     /// Changes what an open window collects. `None` if the window is not known.
     pub(crate) fn change_window(&self, id: WindowId, capture: Capture) -> Option<Arc<Cut>> {
         self.cut_window(id, |window, _| window.capture = capture)

@@ -95,7 +95,14 @@ impl RecordKind {
         }
     }
 
+    /// Whether it is a device's work, whose time is not when it was recorded.
+    #[inline]
+    pub(crate) fn is_device(self) -> bool {
+        matches!(self, Self::Kernel | Self::Copy)
+    }
+
     /// Whether it is closed after it was opened (a device span is recorded when it is over).
+    #[inline]
     pub(crate) fn is_span(self) -> bool {
         matches!(self, Self::Op | Self::Backward | Self::Annotation | Self::Runtime)
     }

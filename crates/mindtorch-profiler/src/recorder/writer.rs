@@ -166,7 +166,12 @@ impl ThreadWriter {
         SpanToken(OpenSpan::new(&self.chunk, index))
     }
 
+    pub(super) fn serial(&self) -> u32 {
+        self.log.serial
+    }
+
     #[cold]
+    #[inline(never)]
     fn turn_over(&mut self) {
         let _quiet = Quiet::new();
         let slots = (self.chunk.capacity() * 4).clamp(FIRST, FULL);

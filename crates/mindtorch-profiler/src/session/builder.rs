@@ -24,7 +24,8 @@ pub struct SessionBuilder {
 
 impl Default for SessionBuilder {
     fn default() -> Self {
-        let settings = SessionSettings { capture: Capture::ACTIVITIES, record_steps: false, metadata: Vec::new() };
+        let settings =
+            SessionSettings { capture: Capture::ACTIVITIES, record_steps: false, first_step: 0, metadata: Vec::new() };
         Self { recorder: None, settings }
     }
 }
@@ -59,6 +60,12 @@ impl SessionBuilder {
     /// Whether each step is a span of its own, `ProfilerStep#N`, on the thread that made it.
     pub fn record_steps(mut self, on: bool) -> Self {
         self.settings.record_steps = on;
+        self
+    }
+
+    /// The number of the step that the session starts in.
+    pub fn first_step(mut self, number: usize) -> Self {
+        self.settings.first_step = number;
         self
     }
 

@@ -1,10 +1,12 @@
 //! Grouping: which events belong together, and their sums, in one pass.
 
 use super::Average;
+use super::times::{Row, Times};
 use crate::names::{Inputs, STACKS, Stack};
 use crate::recorder::{Device, SpanKind};
-use crate::trace::Trace;
+use crate::trace::{Trace, key};
 use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// What events must share, beside their name, to be in one group.
@@ -24,6 +26,8 @@ const NO_GROUP: u32 = u32::MAX;
 pub(super) struct Grouping<'a> {
     trace: &'a Trace,
     by: GroupBy,
+    /// Nothing but the key tells groups apart.
+    is_by_key: bool,
     /// Every event is a group.
     is_single: bool,
     /// The names that groups are known by: `ProfilerStep#7` is one of `ProfilerStep*`.
@@ -35,6 +39,10 @@ pub(super) struct Grouping<'a> {
     /// The stack of its first frames, by stack.
     prefixes: FxHashMap<u32, u32>,
     groups: Vec<Group>,
+    /// One for each group.
+    times: Vec<Times>,
+    /// Whether spans have anything but times to sum.
+    has_amounts: bool,
 }
 
 /// What tells groups of one key apart.
@@ -49,10 +57,6 @@ struct Details {
 struct Group {
     sums: Average,
     details: Details,
-    first_end: u64,
-    /// On the thread that is being summed, the group's events cover everything up to here that they will cover.
-    covered_until: u64,
-    thread: usize,
 }
 
 impl<'a> Grouping<'a> {
@@ -71,7 +75,7 @@ impl<'a> Grouping<'a> {
             let row = row as usize;
             let details = grouping.details(row);
             let group = grouping.new_group(row, details);
-            grouping.add_span(group, row, trace.thread_of(row));
+            grouping.add_span(group, Row::of(trace, row));
         }
         grouping.add_device_spans();
         grouping.add_memory_outside_spans();
@@ -82,24 +86,50 @@ impl<'a> Grouping<'a> {
         let (keys, key_texts) = keys_of(&trace.names);
         let by_key = vec![[NO_GROUP; 2]; key_texts.len()];
         let (by_details, prefixes) = (FxHashMap::default(), FxHashMap::default());
-        Self { trace, by, is_single: false, keys, key_texts, by_key, by_details, prefixes, groups: Vec::new() }
+        let spans = &trace.spans;
+        let has_amounts = !(spans.detail_rows.is_empty()
+            && spans.device_ns.own.is_empty()
+            && spans.cpu_memory.own.is_empty()
+            && spans.device_memory.own.is_empty());
+        let (groups, times) = (Vec::new(), Vec::new());
+        let is_by_key = by == GroupBy::default();
+        Self {
+            trace,
+            by,
+            is_by_key,
+            is_single: false,
+            keys,
+            key_texts,
+            by_key,
+            by_details,
+            prefixes,
+            groups,
+            times,
+            has_amounts,
+        }
     }
 
     fn add_spans(&mut self) {
+        let spans = &self.trace.spans;
         for (thread, info) in self.trace.threads.iter().enumerate() {
-            for row in info.spans.clone() {
-                let group = self.group_of(row);
-                self.add_span(group, row, thread);
+            let rows = info.spans.clone();
+            // Taken apart into slices of one length, the columns are read without checks.
+            let names = spans.name[rows.clone()].iter().zip(&spans.kind[rows.clone()]);
+            let times = spans.start[rows.clone()].iter().zip(&spans.end[rows.clone()]);
+            let selves = spans.self_ns[rows.clone()].iter().zip(&spans.flags[rows.clone()]);
+            for (row, ((names, times), selves)) in rows.zip(names.zip(times).zip(selves)) {
+                let (((&name, &kind), (&start, &end)), (&self_ns, &flags)) = ((names, times), selves);
+                let group = self.group_of(row, name, kind);
+                self.add_span(group, Row { row, thread, start, end, self_ns, flags });
             }
         }
     }
 
     #[inline]
-    fn group_of(&mut self, row: usize) -> usize {
-        let spans = &self.trace.spans;
-        let key = self.keys[spans.name[row] as usize];
-        let is_annotation = spans.kind[row] == SpanKind::Annotation;
-        let group = if self.by == GroupBy::default() {
+    fn group_of(&mut self, row: usize, name: u32, kind: SpanKind) -> usize {
+        let key = self.keys[name as usize];
+        let is_annotation = kind == SpanKind::Annotation;
+        let group = if self.is_by_key {
             self.by_key[key as usize][usize::from(is_annotation)]
         } else {
             let details = self.details(row);
@@ -112,7 +142,7 @@ impl<'a> Grouping<'a> {
     fn register(&mut self, row: usize, key: u32, is_annotation: bool) -> usize {
         let details = self.details(row);
         let group = self.new_group(row, details);
-        if self.by == GroupBy::default() {
+        if self.is_by_key {
             self.by_key[key as usize][usize::from(is_annotation)] = group as u32;
         } else {
             self.by_details.insert((key, is_annotation, details), group as u32);
@@ -151,34 +181,16 @@ impl<'a> Grouping<'a> {
     }
 
     #[inline]
-    fn add_span(&mut self, group: usize, row: usize, thread: usize) {
+    fn add_span(&mut self, group: usize, span: Row) {
+        let is_contained = self.times[group].add(span);
+        if self.has_amounts {
+            self.add_amounts(group, span.row, is_contained);
+        }
+    }
+
+    fn add_amounts(&mut self, group: usize, row: usize, is_contained: bool) {
         let spans = &self.trace.spans;
-        let (start, end) = (spans.start[row], spans.end[row]);
-        let group = &mut self.groups[group];
-        if group.thread != thread {
-            group.thread = thread;
-            group.covered_until = 0;
-        }
-        let sums = &mut group.sums;
-        if sums.count == 0
-            || (start, std::cmp::Reverse(end)) < (sums.first_start_ns, std::cmp::Reverse(group.first_end))
-        {
-            sums.first_start_ns = start;
-            group.first_end = end;
-            sums.has_parent = (spans.parent[row] as usize) < spans.len();
-            sums.is_async = spans.flags[row].is_closed_elsewhere();
-        }
-        sums.count += 1;
-        sums.self_cpu_ns += spans.self_ns[row];
-        // Spans come in the order of their starts, so what this one covers beyond the others of its group on this
-        // thread is what lies after all of them. A span that went to another thread is no part of this one's time line.
-        let is_contained = end <= group.covered_until && start < group.covered_until;
-        if spans.flags[row].is_closed_elsewhere() {
-            sums.cpu_total_ns += end - start;
-        } else {
-            sums.cpu_total_ns += end.saturating_sub(start.max(group.covered_until));
-            group.covered_until = group.covered_until.max(end);
-        }
+        let sums = &mut self.groups[group].sums;
         if !is_contained {
             sums.device_total_ns += spans.device_ns.total.get(row);
             sums.cpu_memory += spans.cpu_memory.total.get(row);
@@ -187,9 +199,7 @@ impl<'a> Grouping<'a> {
         sums.self_device_ns += spans.device_ns.own.get(row);
         sums.self_cpu_memory += spans.cpu_memory.own.get(row);
         sums.self_device_memory += spans.device_memory.own.get(row);
-        if let Some(detail) = spans.detail(row) {
-            sums.flops += detail.flops;
-        }
+        sums.flops += spans.detail(row).map_or(0, |detail| detail.flops);
     }
 
     fn add_device_spans(&mut self) {
@@ -198,14 +208,14 @@ impl<'a> Grouping<'a> {
             let known = by_name.get(&row.name).copied().filter(|_| !self.is_single);
             let group = known.unwrap_or_else(|| {
                 let key = Arc::clone(&self.trace.names[row.name as usize]);
-                self.push(Average { is_device: true, first_start_ns: u64::MAX, ..empty(key) }, Details::default())
+                self.push(Average { is_device: true, ..empty(key) }, Details::default())
             });
             by_name.insert(row.name, group);
+            self.times[group].count += 1;
+            self.times[group].first_start = self.times[group].first_start.min(row.start);
             let sums = &mut self.groups[group].sums;
-            sums.count += 1;
             sums.self_device_ns += row.end - row.start;
             sums.device_total_ns += row.end - row.start;
-            sums.first_start_ns = sums.first_start_ns.min(row.start);
         }
     }
 
@@ -214,13 +224,13 @@ impl<'a> Grouping<'a> {
         let key: Arc<str> = "[memory]".into();
         let mut known = None;
         for row in self.trace.memory.iter().filter(|row| row.span.is_none()) {
-            let group = known.filter(|_| !self.is_single).unwrap_or_else(|| {
-                self.push(Average { first_start_ns: u64::MAX, ..empty(Arc::clone(&key)) }, Details::default())
-            });
+            let group = known
+                .filter(|_| !self.is_single)
+                .unwrap_or_else(|| self.push(empty(Arc::clone(&key)), Details::default()));
             known = Some(group);
+            self.times[group].count += 1;
+            self.times[group].first_start = self.times[group].first_start.min(row.at_ns);
             let sums = &mut self.groups[group].sums;
-            sums.count += 1;
-            sums.first_start_ns = sums.first_start_ns.min(row.at_ns);
             if row.device == Device::Cpu {
                 sums.cpu_memory += row.bytes;
                 sums.self_cpu_memory += row.bytes;
@@ -232,39 +242,47 @@ impl<'a> Grouping<'a> {
     }
 
     fn push(&mut self, sums: Average, details: Details) -> usize {
-        self.groups.push(Group { sums, details, first_end: 0, covered_until: 0, thread: usize::MAX });
+        self.groups.push(Group { sums, details });
+        self.times.push(Times::NONE);
         self.groups.len() - 1
     }
 
     fn finish(self) -> Vec<Average> {
-        let mut groups = self.groups;
-        groups.sort_by_key(|group| (group.sums.first_start_ns, std::cmp::Reverse(group.first_end)));
-        let finish = |group: Group| {
+        let Self { trace, groups, times, .. } = self;
+        let mut all: Vec<(Group, Times)> = groups.into_iter().zip(times).collect();
+        all.sort_by_key(|(_, times)| (times.first_start, Reverse(times.first_end)));
+        let finish = |(group, times): (Group, Times)| {
+            let first = trace.span(times.first_row as usize);
             let overload = group.details.overload.checked_sub(1);
             Average {
+                count: times.count,
+                cpu_total_ns: times.cpu_total,
+                self_cpu_ns: times.self_cpu,
+                first_start_ns: times.first_start,
+                has_parent: first.is_some_and(|span| span.parent().is_some()),
+                is_async: first.is_some_and(|span| span.is_async()),
                 inputs: Inputs(group.details.inputs),
                 stack: Stack(group.details.stack).frames(),
-                overload: overload.map_or_else(Arc::default, |name| Arc::clone(&self.trace.names[name as usize])),
+                overload: overload.map_or_else(Arc::default, |name| Arc::clone(&trace.names[name as usize])),
                 ..group.sums
             }
         };
-        groups.into_iter().map(finish).collect()
+        all.into_iter().map(finish).collect()
     }
 }
 
 /// For each name the number of its key, and the keys' texts.
 fn keys_of(names: &[Arc<str>]) -> (Vec<u32>, Vec<Arc<str>>) {
-    let mut texts: Vec<Arc<str>> = names.to_vec();
-    let steps = texts.len() as u32;
-    texts.push("ProfilerStep*".into());
-    let key = |(number, name): (usize, &Arc<str>)| if is_step(name) { steps } else { number as u32 };
-    (names.iter().enumerate().map(key).collect(), texts)
-}
-
-/// Whether the name is that of a profiler step, `ProfilerStep#7`.
-pub(crate) fn is_step(name: &str) -> bool {
-    let number = name.strip_prefix("ProfilerStep#");
-    number.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+    let mut numbers: FxHashMap<&str, u32> = FxHashMap::default();
+    let mut texts: Vec<Arc<str>> = Vec::with_capacity(names.len());
+    let keys = names.iter().map(|name| {
+        let key = key(name);
+        *numbers.entry(key).or_insert_with(|| {
+            texts.push(if key == &**name { Arc::clone(name) } else { key.into() });
+            texts.len() as u32 - 1
+        })
+    });
+    (keys.collect(), texts)
 }
 
 fn empty(key: Arc<str>) -> Average {

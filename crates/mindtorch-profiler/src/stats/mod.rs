@@ -3,6 +3,7 @@
 mod format;
 mod group;
 mod table;
+mod times;
 
 pub use group::GroupBy;
 pub use table::{SortKey, TableOptions, TimeUnit, UnknownSortKey};
@@ -116,7 +117,7 @@ impl fmt::Display for Averages {
 }
 
 impl Trace {
-    /// The trace's events grouped by name. About 10 ns an event.
+    /// The trace's events grouped by name. Takes 5 to 10 ns an event.
     pub fn key_averages(&self) -> Averages {
         self.averages(GroupBy::default())
     }

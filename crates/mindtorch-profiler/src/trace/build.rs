@@ -3,6 +3,7 @@
 use super::columns::{DetailRow, SpanColumns, SpanFlags};
 use super::names::TraceNames;
 use super::nesting::{NO_PARENT, Nesting};
+use super::records::for_each_record;
 use super::rows::{DeviceRow, InstantRow, MemoryRow, ThreadRow};
 use super::sites::SiteStacks;
 use super::{Header, Trace};
@@ -10,27 +11,26 @@ use crate::capture::Capture;
 use crate::clock::TickScale;
 use crate::names::{Name, Stack};
 use crate::recorder::{CarriedSpan, Device, Head, RecordKind, SpanId, SpanKind, Stream, ThreadLog, Words, unpair};
-use crate::session::{Edge, WindowContents};
+use crate::session::WindowContents;
 use crate::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::iter::Peekable;
 
 /// Turns the contents of a window into a trace.
 pub(crate) struct TraceBuilder {
-    contents: WindowContents,
+    pub(super) contents: WindowContents,
     clock: WindowClock,
     names: TraceNames,
-    threads: Vec<ThreadRow>,
-    spans: SpanColumns,
-    device: Vec<DeviceRow>,
+    pub(super) threads: Vec<ThreadRow>,
+    pub(super) spans: SpanColumns,
+    pub(super) device: Vec<DeviceRow>,
     /// The span ids that `device` rows were launched by, as recorded.
-    launches: Vec<Option<SpanId>>,
+    pub(super) launches: Vec<Option<SpanId>>,
     memory: Vec<MemoryRow>,
     instants: Vec<InstantRow>,
     nesting: Nesting,
     sites: SiteStacks,
     /// Steps to show as spans, by the serial number of the thread that made them.
-    steps: FxHashMap<u32, Vec<RawSpan>>,
+    pub(super) steps: FxHashMap<u32, Vec<RawSpan>>,
 }
 
 /// Ticks to nanoseconds since the window's start, within the window.
@@ -55,7 +55,7 @@ impl WindowClock {
 
 /// A span on its way into the columns.
 #[derive(Clone, Copy)]
-struct RawSpan {
+pub(super) struct RawSpan {
     begin: u64,
     end: u64,
     head: Head,
@@ -84,6 +84,7 @@ impl TraceBuilder {
 
     pub(crate) fn build(mut self) -> Trace {
         let mut streams = std::mem::take(&mut self.contents.streams);
+        self.choose_carried();
         self.add_streams_of_carried(&mut streams);
         self.add_steps(&mut streams);
         let slots: u64 = streams.iter().map(|stream| stream.to - stream.from).sum();
@@ -104,6 +105,7 @@ impl TraceBuilder {
                 start_epoch_ns: self.clock.scale.epoch_ns(self.clock.from_ticks),
                 duration_ns: self.clock.length_ns,
                 capture: self.contents.settings.capture,
+                first_step: self.contents.settings.first_step,
                 is_running: self.contents.is_running,
                 lost: self.contents.to.lost - self.contents.edges[0].cut.lost,
                 metadata: self.contents.settings.metadata,
@@ -145,6 +147,7 @@ impl TraceBuilder {
                 streams.push(Stream::empty(Arc::new(ThreadLog::new(serial, mark.os_thread, None))));
                 serial
             });
+            let number = number + self.contents.settings.first_step;
             let name = Name::new(&format!("ProfilerStep#{number}")).0;
             let head = Head { kind: RecordKind::Annotation, flags: 0, track: 0, name };
             let span = RawSpan { begin: mark.ticks, end, head, inputs_and_stack: 0, details: None };
@@ -152,26 +155,30 @@ impl TraceBuilder {
         }
     }
 
-    fn steps_of(&self, log: &ThreadLog) -> Peekable<std::vec::IntoIter<RawSpan>> {
-        self.steps.get(&log.serial).cloned().unwrap_or_default().into_iter().peekable()
-    }
-
     fn add_thread(&mut self, stream: &Stream) {
         let thread = self.threads.len();
         let first = self.spans.len();
         let other_rows = self.memory.len() + self.instants.len() + self.device.len();
         self.add_carried(&stream.log);
-        let mut steps = self.steps_of(&stream.log);
-        let contents = std::mem::take(&mut self.contents.edges);
-        for_each_record(stream, &contents, |_, capture, words, second| {
-            while let Some(step) = steps.next_if(|step| step.begin <= words[0]) {
-                self.add_span(&step, Capture::NONE);
+        let steps = self.steps.get(&stream.log.serial).cloned().unwrap_or_default();
+        let mut steps = StepsToCome(&steps);
+        let edges = std::mem::take(&mut self.contents.edges);
+        for_each_record(stream, &edges, |_, capture, head, words, second| {
+            let [begin, end, _, inputs_and_stack] = words;
+            if !head.kind.is_device() {
+                while let Some(step) = steps.begun_by(begin) {
+                    self.add_step(step);
+                }
             }
-            self.add_record(thread, capture, words, second);
+            if head.kind.is_span() {
+                self.add_span(&RawSpan { begin, end, head, inputs_and_stack, details: second }, capture);
+            } else {
+                self.add_instant(thread, capture, head, words, second.unwrap_or_default());
+            }
         });
-        self.contents.edges = contents;
-        for step in steps {
-            self.add_span(&step, Capture::NONE);
+        self.contents.edges = edges;
+        while let Some(step) = steps.begun_by(u64::MAX) {
+            self.add_step(step);
         }
         self.nesting.finish(&mut self.spans.self_ns);
         let rows = self.memory.len() + self.instants.len() + self.device.len() - other_rows;
@@ -183,7 +190,7 @@ impl TraceBuilder {
     }
 
     /// The spans that were open on this thread when the window began. The list is in order of threads.
-    fn carried_of(&self, log: &ThreadLog) -> std::ops::Range<usize> {
+    pub(super) fn carried_of(&self, log: &ThreadLog) -> std::ops::Range<usize> {
         let carried = &self.contents.carried;
         let first = carried.partition_point(|span| span.log.serial < log.serial);
         first..carried.partition_point(|span| span.log.serial <= log.serial)
@@ -193,38 +200,43 @@ impl TraceBuilder {
         let capture = self.contents.edges[0].capture;
         for at in self.carried_of(log) {
             let CarriedSpan { chunk, index, .. } = &self.contents.carried[at];
-            if let Some(raw) = self.carried_span(chunk.read(*index), capture) {
-                let details = raw.head.is_detailed().then(|| chunk.read(index + 1));
-                self.add_span(&RawSpan { details, ..raw }, capture);
-            }
+            let [begin, end, head, inputs_and_stack] = chunk.read(*index);
+            let head = Head::unpack(head);
+            let details = head.is_detailed().then(|| chunk.read(index + 1));
+            self.add_span(&RawSpan { begin, end, head, inputs_and_stack, details }, capture);
         }
     }
 
-    /// The span, unless it had ended after all by the time the window began, or is not for this window.
-    fn carried_span(&self, [begin, end, head, more]: Words, capture: Capture) -> Option<RawSpan> {
-        let head = Head::unpack(head);
-        let is_wanted = SpanKind::of_record(head.kind).is_some_and(|kind| capture.contains(kind.needs()));
-        let has_ended = end != 0 && end <= self.clock.from_ticks;
-        (is_wanted && !has_ended).then_some(RawSpan { begin, end, head, inputs_and_stack: more, details: None })
+    /// Leaves out the carried spans that are not for this window, or had ended after all by the time it began. Once and
+    /// for all, since a thread may be about to store such an end.
+    fn choose_carried(&mut self) {
+        let (capture, from_ticks) = (self.contents.edges[0].capture, self.clock.from_ticks);
+        self.contents.carried.retain(|span| {
+            let [_, end, head, _] = span.chunk.read(span.index);
+            let kind = SpanKind::of_record(Head::unpack(head).kind);
+            kind.is_some_and(|kind| capture.contains(kind.needs())) && (end == 0 || end > from_ticks)
+        });
     }
 
-    fn add_record(&mut self, thread: usize, capture: Capture, words: Words, second: Option<Words>) {
-        let [w0, w1, head, w3] = words;
-        let head = Head::unpack(head);
+    fn add_instant(&mut self, thread: usize, capture: Capture, head: Head, words: Words, second: Words) {
         match head.kind {
-            RecordKind::Op | RecordKind::Backward | RecordKind::Annotation | RecordKind::Runtime => {
-                self.add_span(&RawSpan { begin: w0, end: w1, head, inputs_and_stack: w3, details: second }, capture);
-            }
-            RecordKind::Memory => self.add_memory(thread, capture, words, head, second.unwrap_or_default()),
-            RecordKind::Kernel | RecordKind::Copy => self.add_device(words, head, second.unwrap_or_default()),
-            RecordKind::Counter | RecordKind::Mark => {
-                let value = (head.kind == RecordKind::Counter).then(|| f64::from_bits(w1));
+            RecordKind::Memory => self.add_memory(thread, capture, words, head, second),
+            RecordKind::Kernel | RecordKind::Copy => self.add_device(words, head, second),
+            _ => {
+                let value = (head.kind == RecordKind::Counter).then(|| f64::from_bits(words[1]));
                 let name = self.names.local(head.name);
-                self.instants.push(InstantRow { at: self.clock.ns(w0), thread, name, value });
+                self.instants.push(InstantRow { at: self.clock.ns(words[0]), thread, name, value });
             }
         }
     }
 
+    /// Apart, so that the loop over records has `add_span` to itself.
+    #[inline(never)]
+    fn add_step(&mut self, step: &RawSpan) {
+        self.add_span(step, Capture::NONE);
+    }
+
+    #[inline]
     fn add_span(&mut self, raw: &RawSpan, capture: Capture) {
         let Some(kind) = SpanKind::of_record(raw.head.kind) else { return };
         let row = self.spans.len();
@@ -244,16 +256,22 @@ impl TraceBuilder {
             if elsewhere { NO_PARENT } else { self.nesting.enter(row as u32, start, end, &mut self.spans.self_ns) };
         self.spans.parent.push(parent);
         if raw.inputs_and_stack != 0 {
-            let (inputs, stack) = unpair(raw.inputs_and_stack);
-            self.spans.inputs.set(row, if capture.contains(Capture::SHAPES) { inputs } else { 0 });
-            if stack != 0 && capture.contains(Capture::STACK) {
-                let around = self.spans.stack.get(parent as usize);
-                let whole = if raw.head.is_site_only() { self.sites.below(stack, around) } else { stack };
-                self.spans.stack.set(row, whole);
-            }
+            self.add_inputs_and_stack(row, raw, capture);
         }
         if let Some(details) = raw.details {
             self.add_details(row, capture, details);
+        }
+    }
+
+    fn add_inputs_and_stack(&mut self, row: usize, raw: &RawSpan, capture: Capture) {
+        let (inputs, stack) = unpair(raw.inputs_and_stack);
+        if capture.contains(Capture::SHAPES) {
+            self.spans.inputs.set(row, inputs);
+        }
+        if stack != 0 && capture.contains(Capture::STACK) {
+            let around = self.spans.stack.get(self.spans.parent[row] as usize);
+            let whole = if raw.head.is_site_only() { self.sites.below(stack, around) } else { stack };
+            self.spans.stack.set(row, whole);
         }
     }
 
@@ -305,86 +323,20 @@ impl TraceBuilder {
         });
         self.launches.push(SpanId::from_bits(launched_by));
     }
-
-    /// Finds the rows of the spans that launched device work.
-    fn resolve_launches(&mut self, streams: &[Stream]) {
-        let mut launches: Vec<(SpanId, usize)> =
-            self.launches.iter().enumerate().filter_map(|(at, launch)| Some(((*launch)?, at))).collect();
-        launches.sort_unstable_by_key(|(id, _)| id.bits());
-        for of_thread in launches.chunk_by(|(one, _), (other, _)| one.thread() == other.thread()) {
-            let serial = of_thread[0].0.thread();
-            // A thread whose spans the window does not see has no row.
-            let Ok(thread) = self.threads.binary_search_by_key(&serial, |thread| thread.number) else { continue };
-            let Ok(stream) = streams.binary_search_by_key(&serial, |stream| stream.log.serial) else { continue };
-            let positions = self.positions_of_rows(&streams[stream], self.threads[thread].spans.start);
-            for &(id, at) in of_thread {
-                if let Ok(found) = positions.binary_search_by_key(&id.position(), |&(position, _)| position) {
-                    let row = positions[found].1;
-                    let device = &mut self.device[at];
-                    device.launched_by = Some(row as u32);
-                    *self.spans.device_ns.own.entry(row) += device.end - device.start;
-                }
-            }
-        }
-    }
-
-    /// The stream position and the row of each span of a thread, in order of position.
-    fn positions_of_rows(&self, stream: &Stream, first_row: usize) -> Vec<(u64, usize)> {
-        let mut steps = self.steps_of(&stream.log);
-        let mut row = first_row;
-        let mut positions = Vec::new();
-        for at in self.carried_of(&stream.log) {
-            let CarriedSpan { chunk, index, .. } = &self.contents.carried[at];
-            if self.carried_span(chunk.read(*index), self.contents.edges[0].capture).is_some() {
-                positions.push((chunk.base() + *index as u64, row));
-                row += 1;
-            }
-        }
-        for_each_record(stream, &self.contents.edges, |position, _, words, _| {
-            while steps.next_if(|step| step.begin <= words[0]).is_some() {
-                row += 1;
-            }
-            if Head::unpack(words[2]).kind.is_span() {
-                positions.push((position, row));
-                row += 1;
-            }
-        });
-        positions
-    }
 }
 
-/// Calls `found` with the position, the capture in force, and the slots of each record of the stream that the window
-/// collects.
-fn for_each_record(stream: &Stream, edges: &[Edge], mut found: impl FnMut(u64, Capture, Words, Option<Words>)) {
-    let serial = stream.log.serial;
-    let mut later = edges.iter().map(|edge| (edge.cut.position(serial), edge.capture)).peekable();
-    let mut capture = Capture::NONE;
-    for chunk in &stream.chunks {
-        let base = chunk.base();
-        let mut index = stream.from.saturating_sub(base) as usize;
-        let end = (stream.to.min(chunk.end()) - base) as usize;
-        while index < end {
-            let position = base + index as u64;
-            while let Some((_, changed)) = later.next_if(|&(from, _)| from <= position) {
-                capture = changed;
-            }
-            let words = chunk.read(index);
-            let head = Head::unpack(words[2]);
-            index += 1;
-            let second = head.is_detailed().then(|| chunk.read(index));
-            index += usize::from(second.is_some());
-            if capture.contains(needs(head.kind)) {
-                found(position, capture, words, second);
-            }
-        }
-    }
-}
+/// A thread's steps that are not yet among its spans.
+pub(super) struct StepsToCome<'a>(pub(super) &'a [RawSpan]);
 
-fn needs(kind: RecordKind) -> Capture {
-    match kind {
-        RecordKind::Memory => Capture::MEMORY,
-        RecordKind::Kernel | RecordKind::Copy | RecordKind::Runtime => Capture::DEVICE,
-        RecordKind::Op | RecordKind::Backward | RecordKind::Annotation => Capture::CPU,
-        RecordKind::Counter | RecordKind::Mark => Capture::CPU,
+impl<'a> StepsToCome<'a> {
+    /// The next step, if it began by then.
+    #[inline]
+    pub(super) fn begun_by(&mut self, ticks: u64) -> Option<&'a RawSpan> {
+        let (step, rest) = self.0.split_first()?;
+        if step.begin > ticks {
+            return None;
+        }
+        self.0 = rest;
+        Some(step)
     }
 }

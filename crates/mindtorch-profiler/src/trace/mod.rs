@@ -2,16 +2,19 @@
 
 mod build;
 mod columns;
+mod launches;
 mod names;
 mod nesting;
+mod records;
 mod rows;
 mod sites;
 mod span;
 
 pub(crate) use build::TraceBuilder;
-pub(crate) use columns::SpanColumns;
+pub(crate) use columns::{SpanColumns, SpanFlags};
 pub(crate) use rows::{DeviceRow, InstantRow};
 pub use rows::{MemoryRow, ThreadRow};
+pub(crate) use span::key;
 pub use span::{DeviceSpanRef, SpanRef};
 
 use crate::capture::Capture;
@@ -52,6 +55,7 @@ pub(crate) struct Header {
     pub(crate) start_epoch_ns: u64,
     pub(crate) duration_ns: u64,
     pub(crate) capture: Capture,
+    pub(crate) first_step: usize,
     pub(crate) is_running: bool,
     pub(crate) lost: u64,
     pub(crate) metadata: Vec<(String, String)>,
@@ -150,7 +154,7 @@ impl Trace {
 
     /// The number of the step in which something that began at `at` was recorded.
     pub(crate) fn step_at(&self, at: u64) -> usize {
-        self.steps.partition_point(|&start| start <= at).saturating_sub(1)
+        self.header.first_step + self.steps.partition_point(|&start| start <= at).saturating_sub(1)
     }
 
     pub(crate) fn thread_of(&self, row: usize) -> usize {

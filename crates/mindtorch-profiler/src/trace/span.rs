@@ -24,6 +24,11 @@ impl<'a> SpanRef<'a> {
         self.trace.name(self.trace.spans.name[self.row])
     }
 
+    /// The name by which it is grouped: that of all steps, `ProfilerStep#7`, is `ProfilerStep*`.
+    pub fn key(&self) -> &'a str {
+        key(self.name())
+    }
+
     /// What it is.
     pub fn kind(&self) -> SpanKind {
         self.trace.spans.kind[self.row]
@@ -143,6 +148,11 @@ impl<'a> SpanRef<'a> {
     fn detail(&self) -> Option<&'a DetailRow> {
         self.trace.spans.detail(self.row)
     }
+}
+
+/// The name by which spans of this name are grouped.
+pub(crate) fn key(name: &str) -> &str {
+    if name.starts_with("ProfilerStep#") { "ProfilerStep*" } else { name }
 }
 
 /// Work that a device did.

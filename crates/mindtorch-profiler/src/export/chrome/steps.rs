@@ -10,18 +10,21 @@ pub(super) struct StepCursor<'a> {
 
 impl<'a> StepCursor<'a> {
     pub(super) fn new(trace: &'a Trace) -> Self {
-        Self { trace, step: 0 }
+        Self { trace, step: trace.header.first_step }
     }
 
     #[inline]
     pub(super) fn step_at(&mut self, at_ns: u64) -> usize {
-        let steps = &self.trace.steps;
-        if steps.get(self.step).is_some_and(|&start| start > at_ns) {
+        if self.start_of(self.step).is_some_and(|start| start > at_ns) {
             self.step = self.trace.step_at(at_ns);
         }
-        while steps.get(self.step + 1).is_some_and(|&next| next <= at_ns) {
+        while self.start_of(self.step + 1).is_some_and(|next| next <= at_ns) {
             self.step += 1;
         }
         self.step
+    }
+
+    fn start_of(&self, step: usize) -> Option<u64> {
+        self.trace.steps.get(step - self.trace.header.first_step).copied()
     }
 }
