@@ -1,0 +1,73 @@
+# Each target sets up what it needs, in .venv (and .venv-torch), and does again only what has changed.
+
+PYTHON ?= python3
+CARGO ?= cargo
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+VENV := .venv
+TORCH_VENV := .venv-torch
+export PIP_QUIET := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+BIN := $(VENV)/bin
+# What the extension module is made of.
+SOURCES := Cargo.toml Cargo.lock pyproject.toml \
+	$(shell find crates/mindtorch-profiler/src crates/mindtorch/src crates/mindtorch-python -name '*.rs' -o -name 'Cargo.toml')
+WHEELS := $(TARGET)/wheels
+
+.PHONY: help demo test lint bench test-torch clean
+.DEFAULT_GOAL := help
+
+help: ## Say what can be made.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.installed ## Profile a training loop: prints a table, writes a trace.
+	$(BIN)/python examples/demo.py
+	$(CARGO) run --release --quiet -p mindtorch-profiler --example profile_a_computation
+
+test: $(VENV)/.installed ## Run every test that needs no PyTorch.
+	$(CARGO) test --workspace --exclude mindtorch-benches --all-features
+	RUSTFLAGS="--cfg loom" $(CARGO) test -p mindtorch-profiler --release --test loom --target-dir $(TARGET)/loom
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed ## Check formatting, lints, documentation and types.
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --exclude mindtorch-benches --all-features --no-deps
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest mindtorch_v2._core
+
+bench: $(VENV)/.installed ## Measure: the engine against its peers, and what Python programs see.
+	$(CARGO) bench -p mindtorch-benches
+	$(foreach script,$(wildcard benches/*.py),$(BIN)/python $(script)
+	)
+
+test-torch: $(TORCH_VENV)/.installed ## Compare with PyTorch, which this installs (several GB).
+	KINETO_LOG_LEVEL=6 $(TORCH_VENV)/bin/python -m pytest tests/torch
+
+clean: ## Remove what was built.
+	$(CARGO) clean
+	rm -rf $(VENV) $(TORCH_VENV) demo-output
+
+$(VENV)/.tools: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --upgrade "pip>=25.1"
+	$(BIN)/pip install --group dev
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.tools $(SOURCES)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	@touch $@
+
+$(TORCH_VENV)/.tools: pyproject.toml
+	$(PYTHON) -m venv $(TORCH_VENV)
+	$(TORCH_VENV)/bin/pip install --upgrade "pip>=25.1"
+	$(TORCH_VENV)/bin/pip install --group torch
+	@touch $@
+
+# An installed wheel, not the source tree: what users get.
+$(TORCH_VENV)/.installed: $(TORCH_VENV)/.tools $(VENV)/.tools $(SOURCES) $(shell find python -name '*.py')
+	rm -rf $(WHEELS)
+	$(BIN)/maturin build --release --quiet --out $(WHEELS)
+	$(TORCH_VENV)/bin/pip install --force-reinstall --no-deps $(WHEELS)/*.whl
+	@touch $@

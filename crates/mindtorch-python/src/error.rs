@@ -1,0 +1,25 @@
+//! The engine's errors, as Python's.
+
+use mindtorch_profiler::{Error, UnknownSortKey};
+use pyo3::exceptions::{PyAttributeError, PyOSError, PyRuntimeError};
+use pyo3::prelude::*;
+
+pub(crate) fn unknown_sort_key(error: &UnknownSortKey) -> PyErr {
+    PyAttributeError::new_err(error.to_string())
+}
+
+/// A refused file is the `OSError` that `open` would raise: of the right class, with its number and file name.
+pub(crate) fn export_error(py: Python<'_>, error: Error) -> PyErr {
+    match error {
+        Error::File { path, source, .. } => match source.raw_os_error() {
+            Some(number) => os_error(py, number, path).unwrap_or_else(|error| error),
+            None => PyOSError::new_err(source.to_string()),
+        },
+        other => PyRuntimeError::new_err(other.to_string()),
+    }
+}
+
+fn os_error(py: Python<'_>, number: i32, path: std::path::PathBuf) -> PyResult<PyErr> {
+    let message = py.import("os")?.call_method1("strerror", (number,))?.unbind();
+    Ok(PyOSError::new_err((number, message, path.into_os_string())))
+}

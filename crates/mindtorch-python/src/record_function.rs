@@ -1,0 +1,194 @@
+//! `record_function`: a named part of a program, as a context manager and a decorator.
+
+use mindtorch_profiler::{Capture, Name, Span, SpanArgs, SpanKind, capture};
+use pyo3::exceptions::{PyAssertionError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString, PyTuple};
+use smallvec::SmallVec;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Names a part of the program. While a profiler is running it is recorded, with all that happens in it; otherwise it
+/// costs next to nothing. Use it as a context manager or as a decorator; one object may be entered any number of times.
+#[pyclass(frozen, subclass, name = "record_function", module = "mindtorch_v2.profiler")]
+pub(crate) struct RecordFunction {
+    /// What the span is called.
+    #[pyo3(get)]
+    name: Py<PyAny>,
+    /// A text that is shown with the span, or None.
+    #[pyo3(get)]
+    args: Option<Py<PyString>>,
+    /// What to record, known from the first time that it is recorded.
+    span: OnceLock<SpanArgs>,
+    was_entered: AtomicBool,
+    /// Times it was entered while nobody recorded, and not yet left.
+    unrecorded: AtomicUsize,
+    /// How many there are in `open`, to be read without the lock.
+    open_count: AtomicUsize,
+    open: Mutex<OpenScopes>,
+}
+
+/// Mostly there is one.
+type OpenScopes = SmallVec<[OpenScope; 1]>;
+
+struct OpenScope {
+    thread: usize,
+    span: Span,
+}
+
+#[pymethods]
+impl RecordFunction {
+    #[new]
+    #[pyo3(signature = (name, args = None))]
+    fn new(name: Bound<'_, PyAny>, args: Option<Bound<'_, PyAny>>) -> PyResult<Self> {
+        if !name.is_instance_of::<PyString>() && !name.is_instance_of::<PyBytes>() {
+            return Err(wrong_type("name must be str or bytes", &name));
+        }
+        let args = args.map(|args| args.cast_into::<PyString>().map_err(|error| error.into_inner()));
+        let args = args.transpose().map_err(|args| wrong_type("args must be str or None", &args))?;
+        Ok(Self {
+            name: name.unbind(),
+            args: args.map(Bound::unbind),
+            span: OnceLock::new(),
+            was_entered: AtomicBool::new(false),
+            unrecorded: AtomicUsize::new(0),
+            open_count: AtomicUsize::new(0),
+            open: Mutex::new(SmallVec::new()),
+        })
+    }
+
+    fn __enter__<'py>(slf: &Bound<'py, Self>) -> Bound<'py, Self> {
+        let this = slf.get();
+        this.was_entered.store(true, Ordering::Relaxed);
+        let is_recorded = capture().contains(Capture::CPU);
+        if is_recorded || this.open_count.load(Ordering::Relaxed) > 0 {
+            this.open(slf.py(), is_recorded);
+        } else {
+            this.unrecorded.fetch_add(1, Ordering::Relaxed);
+        }
+        slf.clone()
+    }
+
+    fn __exit__(
+        &self,
+        _exc_type: &Bound<'_, PyAny>,
+        _exc_value: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        if self.open_count.load(Ordering::Relaxed) == 0 {
+            if self.leave_unrecorded() || self.was_entered.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            return Err(PyAssertionError::new_err("Expected record to be set"));
+        }
+        self.close();
+        Ok(())
+    }
+
+    /// Wraps `function` so that each call is recorded.
+    fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let decorate = slf.py().import("mindtorch_v2.profiler._decorate")?.getattr("decorate")?;
+        decorate.call1((slf, function))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let name = self.name.bind(py).repr()?;
+        Ok(match &self.args {
+            Some(args) => format!("record_function({name}, {})", args.bind(py).repr()?),
+            None => format!("record_function({name})"),
+        })
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let this = slf.get();
+        let args = (this.name.clone_ref(slf.py()), this.args.as_ref().map(|args| args.clone_ref(slf.py())));
+        Ok((slf.get_type().into_any(), args.into_pyobject(slf.py())?))
+    }
+}
+
+impl RecordFunction {
+    /// A span while the object is already open is kept even if nobody records it, so that leaving finds its own.
+    fn open(&self, py: Python<'_>, is_recorded: bool) {
+        let span = if is_recorded { Span::begin(self.description(py)) } else { Span::none() };
+        let mut open = self.lock();
+        open.push(OpenScope { thread: this_thread(), span });
+        self.open_count.store(open.len(), Ordering::Relaxed);
+    }
+
+    /// Ends the span that this thread began last. If it began none, the call belongs to an enter that nobody recorded,
+    /// or ends what another thread began.
+    fn close(&self) {
+        let mut open = self.lock();
+        let thread = this_thread();
+        let own = open.iter().rposition(|scope| scope.thread == thread);
+        let Some(at) = own.or_else(|| if self.leave_unrecorded() { None } else { open.len().checked_sub(1) }) else {
+            return;
+        };
+        let scope = open.remove(at);
+        self.open_count.store(open.len(), Ordering::Relaxed);
+        drop(open);
+        drop(scope.span);
+    }
+
+    /// Takes one enter off those that nobody recorded, if there is one.
+    fn leave_unrecorded(&self) -> bool {
+        if self.unrecorded.load(Ordering::Relaxed) == 0 {
+            return false;
+        }
+        let less = |count: usize| count.checked_sub(1);
+        self.unrecorded.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+    }
+
+    fn description(&self, py: Python<'_>) -> &SpanArgs {
+        match self.span.get() {
+            Some(span) => span,
+            None => {
+                // Not in the initialiser: this may run Python code, which may let another thread run, and that thread
+                // would wait for the initialiser while it holds the interpreter lock.
+                let span = self.describe(py);
+                self.span.get_or_init(|| span)
+            }
+        }
+    }
+
+    fn describe(&self, py: Python<'_>) -> SpanArgs {
+        let span = SpanArgs::new(SpanKind::Annotation, interned(self.name.bind(py)));
+        match &self.args {
+            Some(args) => span.note(interned(args.bind(py))),
+            None => span,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, OpenScopes> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The text of a `str` or `bytes`. What is not valid text is shown as U+FFFD.
+fn interned(text: &Bound<'_, PyAny>) -> Name {
+    if let Ok(bytes) = text.cast::<PyBytes>() {
+        return Name::from_bytes(bytes.as_bytes());
+    }
+    match text.cast::<PyString>().map(|text| text.to_str().map(Name::new)) {
+        Ok(Ok(name)) => name,
+        _ => Name::new(&without_surrogates(text).unwrap_or_else(|_| char::REPLACEMENT_CHARACTER.into())),
+    }
+}
+
+fn without_surrogates(text: &Bound<'_, PyAny>) -> PyResult<String> {
+    let encoded = text.call_method1("encode", ("utf-16-le", "surrogatepass"))?;
+    let units = encoded.cast::<PyBytes>()?.as_bytes().chunks_exact(2);
+    let units = units.map(|unit| u16::from_le_bytes([unit[0], unit[1]]));
+    Ok(char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
+}
+
+fn wrong_type(expected: &str, value: &Bound<'_, PyAny>) -> PyErr {
+    let found = value.get_type().name().map_or_else(|_| "another type".to_owned(), |name| name.to_string());
+    PyTypeError::new_err(format!("record_function() {expected}, not {found}"))
+}
+
+/// Tells threads apart, of those that are alive.
+fn this_thread() -> usize {
+    thread_local! { static HERE: u8 = const { 0 } }
+    HERE.with(|here| std::ptr::from_ref(here).addr())
+}

@@ -1,0 +1,120 @@
+"""Programs with several threads, and processes that fork."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from mindtorch_v2.profiler import profile, record_function
+
+
+def in_thread(work: object, name: str | None = None) -> None:
+    thread = threading.Thread(target=work, name=name)  # type: ignore[arg-type]
+    thread.start()
+    thread.join()
+
+
+def scope(name: str) -> None:
+    with record_function(name):
+        pass
+
+
+def test_all_threads_are_recorded() -> None:
+    ready, go = threading.Event(), threading.Event()
+
+    def early() -> None:
+        ready.set()
+        go.wait()
+        scope("early thread")
+
+    thread = threading.Thread(target=early)
+    thread.start()
+    ready.wait()
+    with profile() as prof:
+        go.set()
+        thread.join()
+        in_thread(lambda: scope("late thread"))
+        scope("main thread")
+    events = {event.name: event for event in prof.events()}
+    assert set(events) == {"early thread", "late thread", "main thread"}
+    assert len({event.thread for event in events.values()}) == 3
+    assert events["main thread"]["thread_id"] == threading.get_native_id()
+
+
+def test_a_profile_may_be_started_and_stopped_on_other_threads() -> None:
+    prof = profile()
+    in_thread(prof.start)
+    scope("work")
+    in_thread(prof.stop)
+    scope("after")
+    assert [event.name for event in prof.events()] == ["work"]
+
+
+def test_scopes_nest_within_their_thread_only() -> None:
+    with profile() as prof, record_function("outer"):
+        in_thread(lambda: scope("elsewhere"))
+        scope("inner")
+    parents = {event.name: event.cpu_parent and event.cpu_parent.name for event in prof.events()}
+    assert parents == {"outer": None, "elsewhere": None, "inner": "outer"}
+
+
+def test_a_scope_closed_on_another_thread_is_asynchronous() -> None:
+    with profile() as prof:
+        moved = record_function("moved")
+        moved.__enter__()
+        in_thread(lambda: moved.__exit__(None, None, None))
+        scope("meanwhile")
+    events = {event.name: event for event in prof.events()}
+    assert events["moved"].is_async
+    assert events["moved"].is_finished
+    assert events["meanwhile"].cpu_parent is None
+
+
+def test_one_scope_object_is_shared_by_threads() -> None:
+    shared = record_function("shared")
+    barrier = threading.Barrier(4)
+
+    def work() -> None:
+        for _ in range(50):
+            barrier.wait()
+            with shared, shared:
+                barrier.wait()
+
+    with profile() as prof:
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    events = prof.events()
+    assert len(events) == 400
+    assert not any(event.is_async for event in events)
+    assert all(event.is_finished for event in events)
+    assert sum(event.cpu_parent is None for event in events) == 200
+
+
+def test_threads_that_stop_together_call_the_handler_once() -> None:
+    for _ in range(20):
+        calls: list[profile] = []
+        prof = profile(on_trace_ready=calls.append)
+        prof.start()
+        threads = [threading.Thread(target=prof.stop) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert calls == [prof]
+
+
+def test_a_forked_child_starts_clean_and_the_parent_goes_on() -> None:
+    with profile() as prof:
+        scope("before")
+        child = os.fork()
+        if child == 0:
+            scope("in the child")
+            with profile() as own:
+                scope("own")
+            os._exit(0 if [event.name for event in own.events()] == ["own"] else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        scope("after")
+    assert [event.name for event in prof.events()] == ["before", "after"]
