@@ -61,7 +61,8 @@ def main():
         for name, case in cases.items():
             samples[name].append(case())
     floor = statistics.median(samples["the loop itself"])
-    print(f"\nrecord_function in Python {platform.python_version()}, ns less the loop itself, median of {ROUNDS} rounds")
+    version = platform.python_version()
+    print(f"\nrecord_function in Python {version}, ns less the loop itself, median of {ROUNDS} rounds")
     for name, values in samples.items():
         low, *_, high = statistics.quantiles(values, n=10)
         median = statistics.median(values) - floor
