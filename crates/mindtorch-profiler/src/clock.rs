@@ -100,6 +100,11 @@ impl ManualClock {
         self.0.fetch_add(by_ns, Ordering::SeqCst);
     }
 
+    /// Puts the clock to another time (at least 1), also an earlier one, as a broken clock might.
+    pub fn set(&self, now_ns: u64) {
+        self.0.store(now_ns.max(1), Ordering::SeqCst);
+    }
+
     /// Where the clock stands.
     pub fn now_ns(&self) -> u64 {
         self.0.load(Ordering::SeqCst)

@@ -274,3 +274,24 @@ fn resident_pages() -> u64 {
     let numbers = std::fs::read_to_string("/proc/self/statm").unwrap();
     numbers.split(' ').nth(1).unwrap().parse().unwrap()
 }
+
+#[test]
+fn a_clock_that_goes_back_makes_spans_short_but_not_wrong() {
+    let clock = ManualClock::starting_at(1_000);
+    let recorder = Recorder::with_manual_clock(&clock);
+    let session = Session::builder().on(&recorder).start();
+    let mut thread = recorder.thread(1, None);
+    let mut begin = |name| thread.begin(&SpanArgs::new(SpanKind::Annotation, Name::new(name))).unwrap();
+    clock.advance(100);
+    let outer = begin("outer");
+    clock.set(500);
+    let inner = begin("inner");
+    clock.set(700);
+    thread.end(inner);
+    clock.set(1_300);
+    thread.end(outer);
+    let trace = session.stop();
+    let spans: Vec<_> =
+        trace.spans().map(|span| (span.name(), span.start_ns(), span.end_ns(), span.self_ns())).collect();
+    assert_eq!(spans, [("outer", 100, 300, 200), ("inner", 100, 100, 0)]);
+}

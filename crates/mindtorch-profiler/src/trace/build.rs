@@ -28,6 +28,8 @@ pub(crate) struct TraceBuilder {
     memory: Vec<MemoryRow>,
     instants: Vec<InstantRow>,
     nesting: Nesting,
+    /// The start of the last span of the thread.
+    latest_start: u64,
     sites: SiteStacks,
     /// Steps to show as spans, by the serial number of the thread that made them.
     pub(super) steps: FxHashMap<u32, Vec<RawSpan>>,
@@ -77,6 +79,7 @@ impl TraceBuilder {
             memory: Vec::new(),
             instants: Vec::new(),
             nesting: Nesting::default(),
+            latest_start: 0,
             sites: SiteStacks::default(),
             steps: FxHashMap::default(),
         }
@@ -181,6 +184,7 @@ impl TraceBuilder {
             self.add_step(step);
         }
         self.nesting.finish(&mut self.spans.self_ns);
+        self.latest_start = 0;
         let rows = self.memory.len() + self.instants.len() + self.device.len() - other_rows;
         if self.spans.len() > first || rows > 0 {
             let log = &stream.log;
@@ -241,7 +245,10 @@ impl TraceBuilder {
         let Some(kind) = SpanKind::of_record(raw.head.kind) else { return };
         let row = self.spans.len();
         let is_open = raw.end == 0 || raw.end > self.clock.to_ticks;
-        let start = self.clock.ns(raw.begin);
+        // Never before the one before it: the counters of two cores may differ by a tick, and a machine that was suspended
+        // may start anew.
+        let start = self.clock.ns(raw.begin).max(self.latest_start);
+        self.latest_start = start;
         let end = if is_open { self.clock.length_ns } else { self.clock.ns(raw.end) }.max(start);
         // A span that another thread will have closed by the time that a running session ends is not known as such yet.
         let elsewhere = raw.head.is_closed_elsewhere() && !is_open;
@@ -295,7 +302,7 @@ impl TraceBuilder {
         if !capture.contains(device.activity()) {
             return;
         }
-        let at_ns = self.clock.ns(ticks);
+        let at_ns = self.clock.ns(ticks).max(self.latest_start);
         let owner = self.nesting.owner(at_ns, &mut self.spans.self_ns);
         let span = (owner != NO_PARENT).then_some(owner);
         let bytes = bytes.cast_signed();
