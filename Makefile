@@ -9,8 +9,8 @@ export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := $(VENV)/bin
 # What the extension module is made of.
-SOURCES := Cargo.toml Cargo.lock pyproject.toml \
-	$(shell find crates/mindtorch-profiler/src crates/mindtorch/src crates/mindtorch-python -name '*.rs' -o -name 'Cargo.toml')
+SOURCES := Cargo.toml Cargo.lock pyproject.toml $(wildcard crates/*/Cargo.toml) \
+	$(shell find crates/mindtorch-profiler/src crates/mindtorch/src crates/mindtorch-python/src -name '*.rs')
 WHEELS := $(TARGET)/wheels
 
 .PHONY: help demo test lint bench test-torch clean
@@ -25,7 +25,7 @@ demo: $(VENV)/.installed ## Profile a training loop: prints a table, writes a tr
 
 test: $(VENV)/.installed ## Run every test that needs no PyTorch.
 	$(CARGO) test --workspace --exclude mindtorch-benches --all-features
-	RUSTFLAGS="--cfg loom" $(CARGO) test -p mindtorch-profiler --release --test loom --target-dir $(TARGET)/loom
+	RUSTFLAGS="--cfg loom" $(CARGO) test -p mindtorch-profiler --release --test loom --target-dir "$(TARGET)/loom"
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/.installed ## Check formatting, lints, documentation and types.
@@ -47,7 +47,7 @@ test-torch: $(TORCH_VENV)/.installed ## Compare with PyTorch, which this install
 
 clean: ## Remove what was built.
 	$(CARGO) clean
-	rm -rf $(VENV) $(TORCH_VENV) demo-output
+	rm -rf $(VENV) $(TORCH_VENV) demo-output python/mindtorch_v2/*.so
 
 $(VENV)/.tools: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -56,7 +56,7 @@ $(VENV)/.tools: pyproject.toml
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.tools $(SOURCES)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --release --quiet
 	@touch $@
 
 $(TORCH_VENV)/.tools: pyproject.toml
@@ -67,7 +67,7 @@ $(TORCH_VENV)/.tools: pyproject.toml
 
 # An installed wheel, not the source tree: what users get.
 $(TORCH_VENV)/.installed: $(TORCH_VENV)/.tools $(VENV)/.tools $(SOURCES) $(shell find python -name '*.py')
-	rm -rf $(WHEELS)
-	$(BIN)/maturin build --release --quiet --out $(WHEELS)
-	$(TORCH_VENV)/bin/pip install --force-reinstall --no-deps $(WHEELS)/*.whl
+	rm -rf "$(WHEELS)"
+	$(BIN)/maturin build --release --quiet --out "$(WHEELS)"
+	$(TORCH_VENV)/bin/pip install --force-reinstall --no-deps "$(WHEELS)"/*.whl
 	@touch $@

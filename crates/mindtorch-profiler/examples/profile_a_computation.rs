@@ -5,11 +5,14 @@
 #![expect(clippy::print_stdout, reason = "an example talks to its reader")]
 
 use mindtorch_profiler::{ProfiledAllocator, Session, record_function};
+use std::error::Error;
+use std::fs;
+use std::path::Path;
 
 #[global_allocator]
 static ALLOCATOR: ProfiledAllocator = ProfiledAllocator::system();
 
-fn main() -> Result<(), mindtorch_profiler::Error> {
+fn main() -> Result<(), Box<dyn Error>> {
     let session = Session::builder().profile_memory(true).record_steps(true).start();
     for _ in 0..3 {
         std::thread::scope(|scope| {
@@ -21,7 +24,8 @@ fn main() -> Result<(), mindtorch_profiler::Error> {
     let trace = session.stop();
 
     println!("{}", trace.key_averages());
-    let path = std::env::temp_dir().join("profile_a_computation.json.gz");
+    let path = Path::new("demo-output").join("profile_a_computation.json.gz");
+    fs::create_dir_all("demo-output")?;
     trace.export_chrome_trace(&path)?;
     println!("The trace is in {}: open it in https://ui.perfetto.dev", path.display());
     Ok(())

@@ -5,10 +5,13 @@
 #![expect(clippy::print_stdout, reason = "an example talks to its reader")]
 
 use mindtorch_profiler::{Session, tracing_layer::ProfilerLayer};
+use std::error::Error;
+use std::fs;
+use std::path::Path;
 use tracing::{info, instrument};
 use tracing_subscriber::prelude::*;
 
-fn main() -> Result<(), mindtorch_profiler::Error> {
+fn main() -> Result<(), Box<dyn Error>> {
     tracing_subscriber::registry().with(ProfilerLayer::new()).init();
 
     let session = Session::start();
@@ -18,7 +21,8 @@ fn main() -> Result<(), mindtorch_profiler::Error> {
     let trace = session.stop();
 
     println!("{}", trace.key_averages());
-    let path = std::env::temp_dir().join("profile_with_tracing.json");
+    let path = Path::new("demo-output").join("profile_with_tracing.json");
+    fs::create_dir_all("demo-output")?;
     trace.export_chrome_trace(&path)?;
     println!("The trace is in {}: open it in https://ui.perfetto.dev", path.display());
     Ok(())

@@ -10,6 +10,7 @@ mod json;
 pub use chrome::ChromeTrace;
 pub use folded::StackMetric;
 
+use crate::capture::Capture;
 use crate::error::Error;
 use crate::trace::Trace;
 use std::io::{self, Write};
@@ -20,8 +21,8 @@ impl Trace {
     /// `.gz`.
     ///
     /// A file appears whole or not at all: it is written beside the target and put in its place at the end. A link is
-    /// followed, an existing file keeps its permissions, a new one is for its owner only, and what is not a regular file
-    /// (`/dev/stdout`, a pipe) is written to directly. Takes about 60 ns an event without compression.
+    /// followed, an existing file keeps its permissions, a new one that holds source paths (stacks were recorded) is for its
+    /// owner only, and what is not a regular file (`/dev/stdout`, a pipe) is written to directly. Takes about 60 ns an event without compression.
     ///
     /// # Errors
     /// When the system refuses the file. What was there before is then still there.
@@ -60,7 +61,7 @@ impl Trace {
     /// # Errors
     /// When the system refuses the file. What was there before is then still there.
     pub fn export_stacks(&self, path: impl AsRef<Path>, metric: StackMetric) -> Result<(), Error> {
-        file::write(path.as_ref(), |out| self.write_stacks(out, metric))
+        file::write(path.as_ref(), holds_source_paths(self), |out| self.write_stacks(out, metric))
     }
 
     /// Writes folded stacks to `out`: one line for each distinct stack, its frames from the outermost joined by `;`, a
@@ -93,4 +94,9 @@ impl Trace {
     pub fn write_stacks(&self, mut out: impl Write, metric: StackMetric) -> io::Result<()> {
         folded::write(self, metric, &mut out)
     }
+}
+
+/// Whether files of this trace tell where its sources are.
+fn holds_source_paths(trace: &Trace) -> bool {
+    trace.capture().contains(Capture::STACK)
 }

@@ -14,8 +14,8 @@ mod names;
 mod spans;
 mod steps;
 
-use super::file;
 use super::json::JsonWriter;
+use super::{file, holds_source_paths};
 use crate::capture::Capture;
 use crate::error::Error;
 use crate::trace::Trace;
@@ -80,7 +80,7 @@ impl<'a> ChromeTrace<'a> {
         if self.name.is_empty() {
             self.name = Cow::Owned(path.to_string_lossy().into_owned());
         }
-        file::write(path, |out| self.write(out))
+        file::write(path, holds_source_paths(self.trace), |out| self.write(out))
     }
 
     /// Writes the text to `out`, in pieces of 64 KiB.
