@@ -8,7 +8,8 @@
 
 use fastrace::collector::{Config, Reporter, SpanContext, SpanRecord};
 use mindtorch_benches::{Case, measure, print_table};
-use mindtorch_profiler::{Session, record_function, tracing_layer::ProfilerLayer};
+use mindtorch_profiler::tracing_layer::ProfilerLayer;
+use mindtorch_profiler::{Inputs, Name, Session, Span, SpanArgs, SpanKind, record_function};
 use std::hint::black_box;
 use std::io::sink;
 use std::time::{Duration, Instant};
@@ -29,6 +30,7 @@ fn main() {
     for &events in sizes {
         pipeline(events, if is_quick { 3 } else { 7 });
     }
+    detailed(1_000_000);
 }
 
 fn describe_machine() {
@@ -223,7 +225,7 @@ fn pipeline(events: usize, rounds: usize) {
         let mut depth = Vec::new();
         for event in 0..events {
             depth.truncate(event % 8);
-            depth.push(mindtorch_profiler::Span::enter(&names[event % names.len()]));
+            depth.push(Span::enter(&names[event % names.len()]));
         }
         drop(depth);
         session
@@ -247,6 +249,22 @@ fn pipeline(events: usize, rounds: usize) {
         totals.bytes = (recorded_bytes, trace.memory_held());
     }
     totals.print(events);
+}
+
+/// The memory of operators with shapes, a sequence number and flops.
+fn detailed(events: usize) {
+    let session = Session::builder().record_shapes(true).with_flops(true).start();
+    let inputs = Inputs::encode().tensor("float", &[64, 64], &[64, 1]).tensor("float", &[64, 64], &[64, 1]).finish();
+    let args = SpanArgs::new(SpanKind::Op, Name::new("aten::mm")).inputs(inputs).flops(524_288);
+    for sequence in 0..events as u64 {
+        let _span = Span::begin(&args.sequence(sequence));
+    }
+    let recording = session.finish();
+    let recorded = recording.memory_held();
+    let trace = recording.into_trace();
+    println!("\n{events} operators with shapes, sequence number and flops");
+    println!("  recorded, held        {:>8.2} bytes an event", recorded as f64 / events as f64);
+    println!("  as a trace, held      {:>8.2} bytes an event", trace.memory_held() as f64 / events as f64);
 }
 
 fn time<T>(run: impl FnOnce() -> T) -> Duration {

@@ -28,8 +28,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 /// # drop(kept);
 /// ```
 ///
-/// The running total that traces show counts from the first allocation that was reported: what the program had before is
-/// not known.
+/// The running total that traces show is of what was reported: allocations and frees while no session profiles memory are
+/// not in it.
 #[derive(Debug)]
 pub struct ProfiledAllocator<A = System>(A);
 

@@ -2,18 +2,24 @@
 //!
 //! Recording only ever calls [`Clock::ticks`]. A tick is a cycle of the invariant time-stamp counter where the processor
 //! and the kernel vouch for it (two reads cost about 20 ns), else a nanosecond of the monotonic clock. What a tick is
-//! worth is found without ever waiting: the clock notes where both time lines stood when it was created ([`Anchor`]) and
-//! again when a trace is built, and the two points give the rate. Reading both time lines takes some tens of
-//! nanoseconds, so a time is off by no more than that, however short or long the recording was.
+//! worth is found without waiting for long: the clock notes where both time lines stood when it was created ([`Anchor`])
+//! and again when a trace is built, and the two points give the rate. Reading both time lines takes some tens of
+//! nanoseconds, so a duration is off by no more than that. While a machine is suspended one time line may stand still and
+//! the other go on, or begin anew: a rate that is far from the one measured at the beginning is not believed, and both
+//! time lines are tied together again.
 
 use std::sync::{
-    Arc, OnceLock,
+    Arc, Mutex, OnceLock,
     atomic::{AtomicU64, Ordering},
 };
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Once the rate has been measured over this long it is kept, so that later traces agree to the nanosecond.
 const SETTLED: Duration = Duration::from_secs(10);
+/// How long the first measurement takes, once a process: enough to know the rate to a part in some thousands.
+const FIRST_LOOK: Duration = Duration::from_micros(200);
+/// A rate that differs from the first by more than this part was measured across a suspension.
+const BELIEVABLE: f64 = 0.01;
 
 /// A source of ticks.
 #[derive(Clone, Debug)]
@@ -22,7 +28,7 @@ pub(crate) enum Clock {
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only x86-64 has this counter"))]
     Tsc(Arc<Calibration>),
     /// The operating system's monotonic clock: a tick is a nanosecond.
-    Monotonic(Arc<Calibration>),
+    Monotonic(Arc<Anchor>),
     /// A clock that a test moves: a tick is a nanosecond since the epoch.
     Manual(ManualClock),
 }
@@ -34,11 +40,11 @@ impl Clock {
     }
 
     pub(crate) fn tsc() -> Self {
-        Self::Tsc(Arc::new(Calibration::new(read_tsc)))
+        Self::Tsc(Arc::new(Calibration::new(read_tsc, Anchor::now)))
     }
 
     pub(crate) fn monotonic() -> Self {
-        Self::Monotonic(Arc::new(Calibration::new(read_monotonic)))
+        Self::Monotonic(Arc::new(Anchor::now(read_monotonic)))
     }
 
     /// The current time in ticks. Never 0, which records use for "not yet".
@@ -61,7 +67,7 @@ impl Clock {
     pub(crate) fn scale(&self) -> TickScale {
         match self {
             Self::Tsc(calibration) => calibration.scale(),
-            Self::Monotonic(calibration) => calibration.origin.scale_with(1.0),
+            Self::Monotonic(origin) => origin.scale_with(1.0),
             Self::Manual(_) => TickScale { origin_ticks: 0, origin_epoch_ns: 0, multiplier: 1 << TickScale::SHIFT },
         }
     }
@@ -131,6 +137,13 @@ impl TickScale {
         self.origin_epoch_ns.saturating_add_signed(ns as i64)
     }
 
+    /// The inverse of [`Self::epoch_ns`], to the nanosecond. Never 0.
+    pub(crate) fn ticks(&self, epoch_ns: u64) -> u64 {
+        let since_origin = i128::from(epoch_ns) - i128::from(self.origin_epoch_ns);
+        let ticks = (since_origin << Self::SHIFT) / i128::from(self.multiplier.max(1));
+        u64::try_from(i128::from(self.origin_ticks) + ticks).unwrap_or(0).max(1)
+    }
+
     /// Nanoseconds from one point to a later one; 0 if it is not later.
     #[inline]
     pub(crate) fn ns_between(&self, from: u64, to: u64) -> u64 {
@@ -140,7 +153,7 @@ impl TickScale {
 
 /// One instant on three time lines.
 #[derive(Clone, Copy, Debug)]
-struct Anchor {
+pub(crate) struct Anchor {
     ticks: u64,
     instant: Instant,
     epoch_ns: u64,
@@ -177,26 +190,58 @@ impl Anchor {
 #[derive(Debug)]
 pub(crate) struct Calibration {
     read: fn() -> u64,
+    look: fn(fn() -> u64) -> Anchor,
+    /// Nanoseconds a tick, measured when the clock was created.
+    first_rate: f64,
+    state: Mutex<CalibrationState>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct CalibrationState {
     origin: Anchor,
-    settled: OnceLock<f64>,
+    settled: Option<f64>,
 }
 
 impl Calibration {
-    fn new(read: fn() -> u64) -> Self {
-        Self { read, origin: Anchor::now(read), settled: OnceLock::new() }
+    /// `look` reads the counter and the system's clock together.
+    fn new(read: fn() -> u64, look: fn(fn() -> u64) -> Anchor) -> Self {
+        let origin = look(read);
+        let mut now = look(read);
+        while now.instant - origin.instant < FIRST_LOOK {
+            now = look(read);
+        }
+        let first_rate = rate(&origin, &now).unwrap_or(1.0);
+        Self { read, look, first_rate, state: Mutex::new(CalibrationState { origin, settled: None }) }
     }
 
     fn scale(&self) -> TickScale {
-        if let Some(&rate) = self.settled.get() {
-            return self.origin.scale_with(rate);
+        let now = (self.look)(self.read);
+        // In a forked child a thread that no longer exists may hold the lock. What is known without it will do.
+        let Ok(mut state) = self.state.try_lock() else { return now.scale_with(self.first_rate) };
+        let measured = rate(&state.origin, &now);
+        let elapsed = now.instant.saturating_duration_since(state.origin.instant);
+        let known = state.settled.unwrap_or(self.first_rate);
+        match measured.filter(|measured| (measured / known - 1.0).abs() < BELIEVABLE) {
+            // Over a moment, the first measurement is the better one.
+            Some(_) if elapsed < FIRST_LOOK => {}
+            Some(measured) if state.settled.is_none() => {
+                if elapsed >= SETTLED {
+                    state.settled = Some(measured);
+                }
+                return state.origin.scale_with(measured);
+            }
+            Some(_) => {}
+            None => state.origin = now,
         }
-        let now = Anchor::now(self.read);
-        let elapsed = now.instant.saturating_duration_since(self.origin.instant);
-        let ticks = now.ticks.saturating_sub(self.origin.ticks).max(1);
-        let rate = elapsed.as_nanos() as f64 / ticks as f64;
-        let rate = if elapsed >= SETTLED { *self.settled.get_or_init(|| rate) } else { rate };
-        self.origin.scale_with(rate)
+        state.origin.scale_with(known)
     }
+}
+
+/// Nanoseconds a tick between two anchors, if the counter went forward.
+fn rate(from: &Anchor, to: &Anchor) -> Option<f64> {
+    let ticks = to.ticks.checked_sub(from.ticks).filter(|&ticks| ticks > 0)?;
+    let elapsed = to.instant.saturating_duration_since(from.instant);
+    Some(elapsed.as_nanos() as f64 / ticks as f64)
 }
 
 /// Nanoseconds of the monotonic clock since the first call in this process, plus one.
@@ -301,6 +346,54 @@ mod tests {
         let ten_years_ns = (ten_years_of_ticks as f64 * 0.33) as u64;
         let error = (tsc.epoch_ns(1 + ten_years_of_ticks) - 1_800_000_000_000_000_000).abs_diff(ten_years_ns);
         assert!(error < 1_000_000, "{error}");
+    }
+
+    #[test]
+    fn nanoseconds_and_ticks_are_inverse() {
+        let scale = TickScale { origin_ticks: 1_000_000, origin_epoch_ns: 50_000, multiplier: (1 << 40) / 3 };
+        for epoch_ns in [50_000, 50_001, 123_456_789, 49_000] {
+            assert!(scale.epoch_ns(scale.ticks(epoch_ns)).abs_diff(epoch_ns) <= 1);
+        }
+        assert_eq!(scale.ticks(0).max(1), scale.ticks(0));
+    }
+
+    thread_local! {
+        /// Where the two time lines of a pretended machine stand: ticks, and the system's nanoseconds.
+        static MACHINE: std::cell::Cell<(u64, u64)> = const { std::cell::Cell::new((0, 0)) };
+    }
+
+    fn pretended_anchor(read: fn() -> u64) -> Anchor {
+        static START: OnceLock<Instant> = OnceLock::new();
+        let (ticks, ns) = MACHINE.get();
+        // Looking takes time: 3 ticks a nanosecond.
+        MACHINE.set((ticks + 3_000, ns + 1_000));
+        let instant = *START.get_or_init(Instant::now) + Duration::from_nanos(ns);
+        Anchor { ticks: read(), instant, epoch_ns: 1_000_000_000 + ns }
+    }
+
+    /// What a millisecond of work takes by a clock of that machine, after `happens` has happened to the time lines.
+    fn millisecond_after(happens: impl FnOnce(u64, u64) -> (u64, u64)) -> u64 {
+        MACHINE.set((1_000_000_000, 0));
+        let calibration = Calibration::new(|| MACHINE.get().0, pretended_anchor);
+        let advance = |ns: u64| MACHINE.set((MACHINE.get().0 + 3 * ns, MACHINE.get().1 + ns));
+        advance(12_000_000_000);
+        let (ticks, ns) = MACHINE.get();
+        MACHINE.set(happens(ticks, ns));
+        let from = MACHINE.get().0;
+        advance(1_000_000);
+        calibration.scale();
+        calibration.scale().ns_between(from, from + 3_000_000)
+    }
+
+    #[test]
+    fn a_suspended_machine_does_not_bend_time() {
+        let hours = 8 * 3600 * 1_000_000_000u64;
+        let goes_on = millisecond_after(|ticks, ns| (ticks + 3 * hours, ns));
+        let starts_anew = millisecond_after(|_, ns| (5, ns + hours));
+        let nothing = millisecond_after(|ticks, ns| (ticks, ns));
+        for (case, took) in [("goes on", goes_on), ("starts anew", starts_anew), ("nothing", nothing)] {
+            assert!(took.abs_diff(1_000_000) < 20, "{case}: {took} ns");
+        }
     }
 
     #[test]

@@ -24,8 +24,10 @@ pub(crate) struct Table<T: ?Sized> {
 /// Values that this thread looked up lately, by hash.
 pub(crate) struct Recent<T: ?Sized>(Vec<Option<(Arc<T>, u32)>>);
 
-/// A power of two; 256 entries are 8 KiB a thread that interns.
-const RECENT: usize = 256;
+/// A value is looked for in one set of so many places, so that a few that happen to have one hash do not drive each other
+/// out. 256 places are 6 KiB a thread that interns.
+const WAYS: usize = 4;
+const SETS: usize = 64;
 
 impl<T: ?Sized + Hash + Eq> Interner<T>
 where
@@ -38,21 +40,25 @@ where
 
     /// The id of `value`.
     pub(crate) fn id(&self, value: &T) -> u32 {
-        let place = (FxBuildHasher.hash_one(value) >> 32) as usize % RECENT;
+        let set = (FxBuildHasher.hash_one(value) >> 32) as usize % SETS;
         let cached = self.recent.try_with(|recent| {
             let Ok(mut recent) = recent.try_borrow_mut() else { return self.id_in_table(value).1 };
             if recent.0.is_empty() {
                 let _quiet = Quiet::new();
-                recent.0.resize_with(RECENT, || None);
+                recent.0.resize_with(WAYS * SETS, || None);
             }
-            let entry = &mut recent.0[place];
-            if let Some((known, id)) = entry
-                && **known == *value
-            {
-                return *id;
+            let set = &mut recent.0[set * WAYS..][..WAYS];
+            for entry in &*set {
+                if let Some((known, id)) = entry
+                    && **known == *value
+                {
+                    return *id;
+                }
             }
+            // The newest comes first, and the oldest leaves.
             let (known, id) = self.id_in_table(value);
-            *entry = Some((known, id));
+            set.rotate_right(1);
+            set[0] = Some((known, id));
             id
         });
         cached.unwrap_or_else(|_thread_is_ending| self.id_in_table(value).1)
@@ -86,6 +92,13 @@ where
 impl<T: ?Sized> Recent<T> {
     pub(crate) const fn new() -> Self {
         Self(Vec::new())
+    }
+}
+
+impl<T: ?Sized> Drop for Recent<T> {
+    fn drop(&mut self) {
+        let _quiet = Quiet::new();
+        self.0 = Vec::new();
     }
 }
 

@@ -25,3 +25,14 @@ impl Drop for Quiet {
         DEPTH.with(|depth| depth.set(depth.get() - 1));
     }
 }
+
+/// Makes the freeing of a struct as quiet as its making was: it is the struct's last field, and the struct's `drop` calls
+/// [`QuietDrop::begin`]. The fields before it are then dropped in silence, which ends with this one.
+#[derive(Debug, Default)]
+pub(crate) struct QuietDrop(Option<Quiet>);
+
+impl QuietDrop {
+    pub(crate) fn begin(&mut self) {
+        self.0 = Some(Quiet::new());
+    }
+}

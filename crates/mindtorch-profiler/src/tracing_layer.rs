@@ -2,6 +2,7 @@
 
 use crate::capture::Capture;
 use crate::names::{Name, Stack};
+use crate::quiet::Quiet;
 use crate::recorder::{Span, begin_annotation, capture, mark};
 use std::cell::RefCell;
 use std::fmt::{self, Write as _};
@@ -28,6 +29,9 @@ use tracing_subscriber::registry::LookupSpan;
 /// });
 /// ```
 ///
+/// Every distinct message is a name, and names are kept for the life of the process: a program that logs a number in
+/// each line should filter its events away from this layer.
+///
 /// A span that is entered several times, as those of futures are, gives one annotation for each time. Entered spans that
 /// no session sees cost one load and a branch more than `tracing` itself does.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,7 +46,16 @@ impl ProfilerLayer {
 
 thread_local! {
     /// The spans that this thread is in. `tracing` leaves a span on the thread that entered it.
-    static ENTERED: RefCell<Vec<(Id, Span)>> = const { RefCell::new(Vec::new()) };
+    static ENTERED: RefCell<Entered> = const { RefCell::new(Entered(Vec::new())) };
+}
+
+struct Entered(Vec<(Id, Span)>);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let _quiet = Quiet::new();
+        self.0 = Vec::new();
+    }
 }
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ProfilerLayer {
@@ -54,13 +67,14 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ProfilerLayer {
         let Some(metadata) = context.metadata(id) else { return };
         let site = if capture.contains(Capture::STACK) { site(metadata) } else { Stack::NONE };
         let span = begin_annotation(Name::new(metadata.name()), site);
-        let _ = ENTERED.try_with(|entered| entered.borrow_mut().push((id.clone(), span)));
+        let _quiet = Quiet::new();
+        let _ = ENTERED.try_with(|entered| entered.borrow_mut().0.push((id.clone(), span)));
     }
 
     fn on_exit(&self, id: &Id, _: Context<'_, S>) {
         // Not always the last: guards may be dropped in any order. Taken out first, dropped after the list is free again.
         let left = ENTERED.try_with(|entered| {
-            let mut entered = entered.borrow_mut();
+            let entered = &mut entered.borrow_mut().0;
             let at = entered.iter().rposition(|(entered, _)| entered == id)?;
             Some(entered.remove(at))
         });
@@ -69,6 +83,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ProfilerLayer {
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         if capture().contains(Capture::CPU) {
+            let _quiet = Quiet::new();
             let mut message = Message(None);
             event.record(&mut message);
             mark(Name::new(message.0.as_deref().unwrap_or(event.metadata().name())));

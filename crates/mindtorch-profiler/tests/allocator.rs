@@ -1,6 +1,9 @@
 //! The reporting allocator, as the process's allocator: every byte is seen, and the profiler's own are not.
 
-use mindtorch_profiler::{ProfiledAllocator, Session, record_function};
+mod support;
+
+use mindtorch_profiler::{Capture, ProfiledAllocator, Session, Span, record_function};
+use support::in_own_process;
 
 #[global_allocator]
 static ALLOCATOR: ProfiledAllocator = ProfiledAllocator::system();
@@ -58,5 +61,36 @@ fn threads_that_allocate_while_sessions_come_and_go_do_not_deadlock() {
             std::hint::black_box(session.snapshot().span_count());
             drop(session);
         }
+    });
+}
+
+/// In a process of its own, where nothing else allocates.
+#[test]
+fn what_the_profiler_allocates_and_frees_is_not_the_programs() {
+    in_own_process("what_the_profiler_allocates_and_frees_is_not_the_programs", || {
+        let names: Vec<String> = (0..10).map(|i| format!("allocator own {i}")).collect();
+        let earlier = Session::start();
+        for _ in 0..300_000 {
+            let _span = record_function!("allocator earlier");
+        }
+        let session = Session::builder().profile_memory(true).with_stack(true).record_steps(true).start();
+        {
+            let _span = record_function!("allocator around");
+            drop(earlier);
+            for name in &names {
+                let _span = Span::enter(name);
+            }
+            session.step();
+            session.pause(Capture::DEVICE);
+            session.resume(Capture::DEVICE);
+            drop(session.snapshot());
+            let inner = Session::start().finish();
+            drop(inner.into_trace());
+        }
+        let trace = session.stop();
+        let rows: Vec<i64> = trace.memory().iter().map(|row| row.bytes).collect();
+        assert!(rows.iter().all(|bytes| bytes.abs() < 200), "only the texts of names and frames: {rows:?}");
+        let around = trace.spans().find(|span| span.name() == "allocator around").unwrap();
+        assert_eq!(around.cpu_memory(), 0, "{rows:?}");
     });
 }

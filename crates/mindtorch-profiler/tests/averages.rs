@@ -163,7 +163,7 @@ fn memory_and_device_time_reach_the_spans_around_them() {
     assert_eq!((row("aten::mm").device_memory, row("aten::mm").self_device_memory), (1 << 20, 1 << 20));
     assert_eq!((row("train").device_total_ns, row("train").self_device_ns), (40, 0));
     assert_eq!((row("aten::mm").device_total_ns, row("aten::mm").self_device_ns), (40, 40));
-    assert_eq!((row("gemm").is_device, row("gemm").self_device_ns), (true, 40));
+    assert_eq!((row("gemm").device, row("gemm").self_device_ns), (Device::Npu(0), 40));
     assert_eq!((row("[memory]").count, row("[memory]").cpu_memory), (1, 5));
     insta::assert_snapshot!("table_with_memory_and_device", averages.to_string());
 }
@@ -214,7 +214,7 @@ fn shapes_flops_and_stacks_stand_under_their_own_headings() {
     let stack = Stack::new(&[Name::new("model.py(12): forward"), Name::new("train.py(40): main")]);
     scene.span(op("aten::mm").inputs(inputs).stack(stack).flops(131_072), 5_000, nothing, 0);
     scene.scope("plain", 10, nothing, 0);
-    let averages = scene.stop().averages(GroupBy { shapes: true, stack_depth: 2, overload: false });
+    let averages = scene.stop().averages(GroupBy { shapes: true, stack_depth: 2, ..GroupBy::default() });
     insta::assert_snapshot!("table_with_shapes_stacks_and_flops", averages.to_string());
 }
 
@@ -273,4 +273,65 @@ fn memory_belongs_to_the_step_that_it_happened_in() {
     let trace = session.stop();
     let steps: Vec<_> = trace.spans().map(|span| (span.name(), span.cpu_memory())).collect();
     assert_eq!(steps, [("ProfilerStep#0", 10), ("ProfilerStep#1", 20), ("ProfilerStep#2", 0)]);
+}
+
+#[test]
+fn groups_whose_spans_overlap_have_all_of_their_amounts() {
+    let mut scene = Scene::new(|builder| builder.profile_memory(true));
+    // `a` is open when `other` begins and ends before it does; the second `a` is inside `other` alone.
+    let first = scene.thread.begin(&op("a")).unwrap();
+    scene.clock.advance(1);
+    let other = scene.thread.begin(&op("other")).unwrap();
+    scene.clock.advance(1);
+    let second = scene.thread.begin(&op("a")).unwrap();
+    let device = Device::Cpu;
+    scene.thread.memory(&Memory { address: 1, bytes: 100, device, allocated: 100, reserved: 0, stack: Stack::NONE });
+    scene.clock.advance(1);
+    scene.thread.end(second);
+    scene.clock.advance(5);
+    scene.thread.end(first);
+    scene.clock.advance(5);
+    scene.thread.end(other);
+    let averages = scene.stop().key_averages();
+    let a = averages.rows().iter().find(|row| &*row.key == "a").unwrap();
+    assert_eq!((a.count, a.self_cpu_memory, a.cpu_memory), (2, 100, 100));
+}
+
+#[test]
+fn sums_stop_at_the_largest_number() {
+    let mut scene = Scene::new(|builder| builder.with_flops(true));
+    for _ in 0..3 {
+        scene.span(op("huge").flops(u64::MAX / 2 + 1), 1, nothing, 0);
+    }
+    assert_eq!(scene.stop().key_averages().rows()[0].flops, u64::MAX);
+}
+
+#[test]
+fn device_work_can_be_told_apart_by_device() {
+    let mut scene = Scene::new(|builder| builder);
+    for device in [0, 1, 1] {
+        let begin = scene.recorder.now();
+        scene.clock.advance(10);
+        let (end, name) = (scene.recorder.now(), Name::new("gemm"));
+        let span = DeviceSpan { name, device, stream: 0, begin, end, is_copy: false, bytes: 0, launched_by: None };
+        scene.thread.device_span(&span);
+    }
+    let trace = scene.stop();
+    let counts = |by| trace.averages(by).rows().iter().map(|row| (row.device, row.count)).collect::<Vec<_>>();
+    assert_eq!(counts(GroupBy::default()), [(Device::Npu(0), 3)]);
+    assert_eq!(counts(GroupBy { device: true, ..GroupBy::default() }), [(Device::Npu(0), 1), (Device::Npu(1), 2)]);
+}
+
+#[test]
+fn a_device_with_a_clock_of_its_own_gives_its_times() {
+    let mut scene = Scene::new(|builder| builder);
+    let start = scene.clock.now_ns();
+    scene.clock.advance(100);
+    let (begin, end) = (scene.recorder.ticks_at(start + 20), scene.recorder.ticks_at(start + 50));
+    let name = Name::new("gemm");
+    let span = DeviceSpan { name, device: 0, stream: 0, begin, end, is_copy: false, bytes: 0, launched_by: None };
+    scene.thread.device_span(&span);
+    let trace = scene.stop();
+    let span = trace.device_spans().next().unwrap();
+    assert_eq!((span.start_ns(), span.end_ns()), (20, 50));
 }

@@ -1,7 +1,8 @@
 //! Folded stacks: one line a stack, for flame graphs.
 
 use mindtorch_profiler::{
-    DeviceSpan, ManualClock, Name, Recorder, Session, SpanArgs, SpanKind, Stack, StackMetric, ThreadWriter, Trace,
+    DeviceSpan, ManualClock, Name, Recorder, Session, Span, SpanArgs, SpanKind, Stack, StackMetric, ThreadWriter,
+    Trace, record_function,
 };
 
 fn annotation(name: &str) -> SpanArgs {
@@ -127,7 +128,8 @@ fn depth_costs_no_more_than_its_text() {
             open.into_iter().rev().for_each(|span| thread.end(span));
         }
     });
-    let expected = format!("{}d 15\n", "d;".repeat(depth - 1));
+    // What is deeper than is shown counts there.
+    let expected = format!("{}d 15\n", "d;".repeat(999));
     assert!(lines(&trace, StackMetric::SelfCpuTime) == expected);
 }
 
@@ -140,4 +142,43 @@ fn metrics_have_torchs_names() {
     let message = "cpu_time".parse::<StackMetric>().unwrap_err().to_string();
     let start = "metric should be one of: ['self_cpu_time_total', 'self_cuda_time_total', ";
     assert!(message.starts_with(start), "{message}");
+}
+
+/// On the process's recorder, since call sites use it.
+#[test]
+fn a_span_without_a_stack_does_not_hide_those_around_it() {
+    let session = Session::builder().with_stack(true).start();
+    {
+        let _outer = record_function!("folded outer");
+        let _op = Span::begin(&SpanArgs::new(SpanKind::Op, Name::new("folded op")));
+        let _inner = record_function!("folded inner");
+    }
+    let trace = session.stop();
+    let inner = trace.spans().find(|span| span.name() == "folded inner").unwrap();
+    let frames: Vec<String> = inner.stack().frames().iter().map(|frame| frame.text().to_string()).collect();
+    assert!(frames[0].ends_with("): folded inner") && frames[1].ends_with("): folded outer"), "{frames:?}");
+}
+
+#[test]
+fn what_is_nested_very_deep_counts_at_the_depth_that_is_shown() {
+    let clock = ManualClock::starting_at(1);
+    let recorder = Recorder::with_manual_clock(&clock);
+    let session = Session::builder().on(&recorder).start();
+    let mut thread = recorder.thread(1, None);
+    let depth = 3_000;
+    let mut open = Vec::new();
+    for level in 0..depth {
+        let name = Name::new(&format!("deep {level}"));
+        open.push(thread.begin(&SpanArgs::new(SpanKind::Annotation, name)).unwrap());
+        clock.advance(1_000);
+    }
+    while let Some(token) = open.pop() {
+        thread.end(token);
+    }
+    let mut lines = Vec::new();
+    session.stop().write_stacks(&mut lines, StackMetric::SelfCpuTime).unwrap();
+    let text = String::from_utf8(lines).unwrap();
+    assert_eq!(text.lines().count(), 1_000);
+    let last = text.lines().last().unwrap();
+    assert!(last.ends_with(";deep_999 2001"), "{}", &last[last.len() - 40..]);
 }

@@ -276,7 +276,7 @@ impl<Check: FnMut(&Model, usize, (u64, usize), &Trace)> World<Check> {
                 (self.check)(&self.model, window, to, &trace);
             }
             Action::DropRecording(recording) if !self.recordings.is_empty() => {
-                self.recordings.swap_remove(recording % self.recordings.len());
+                drop(self.recordings.swap_remove(recording % self.recordings.len()));
             }
             _ => return None,
         }

@@ -295,3 +295,28 @@ fn a_clock_that_goes_back_makes_spans_short_but_not_wrong() {
         trace.spans().map(|span| (span.name(), span.start_ns(), span.end_ns(), span.self_ns())).collect();
     assert_eq!(spans, [("outer", 100, 300, 200), ("inner", 100, 100, 0)]);
 }
+
+#[test]
+fn the_step_that_a_running_session_is_in_is_not_finished() {
+    let session = Session::builder().record_steps(true).start();
+    session.step();
+    let names_and_ends = |trace: &Trace| {
+        let steps = trace.spans().filter(|span| span.name().starts_with("ProfilerStep#"));
+        steps.map(|span| (span.name().to_owned(), span.is_finished())).collect::<Vec<_>>()
+    };
+    let step = |number: u32, finished| (format!("ProfilerStep#{number}"), finished);
+    assert_eq!(names_and_ends(&session.snapshot()), [step(0, true), step(1, false)]);
+    assert_eq!(names_and_ends(&session.stop()), [step(0, true), step(1, true)]);
+}
+
+#[test]
+fn a_thread_of_another_recorder_is_another_thread() {
+    let clock = ManualClock::starting_at(1);
+    let (one, other) = (Recorder::with_manual_clock(&clock), Recorder::with_manual_clock(&clock));
+    let session = Session::builder().on(&one).start();
+    // Both threads are their recorder's first.
+    let (mut begins, mut ends) = (one.thread(1, None), other.thread(2, None));
+    let token = begins.begin(&SpanArgs::new(SpanKind::Annotation, Name::new("moved"))).unwrap();
+    ends.end(token);
+    assert!(session.stop().span(0).unwrap().is_async());
+}

@@ -72,11 +72,16 @@ pub(super) fn write(trace: &Trace, metric: StackMetric, out: &mut dyn Write) -> 
 
 const ROOT: u32 = 0;
 
+/// A path has at most this many frames; what is deeper counts as the frame at that depth. A line for each of a hundred
+/// thousand nested spans, with the names of all around it, would be a file that nothing can read.
+const DEEPEST: u32 = 1000;
+
 /// The paths, numbered from 1; 0 is the root, which has no frame. A node's number is above its parent's.
 struct PathTree {
     frame_ids: FxHashMap<String, u32>,
     path_ids: FxHashMap<(u32, u32), u32>,
     parents: Vec<u32>,
+    depths: Vec<u32>,
     frames: Vec<u32>,
     ns: Vec<u64>,
 }
@@ -84,7 +89,7 @@ struct PathTree {
 impl Default for PathTree {
     fn default() -> Self {
         let (frame_ids, path_ids) = (FxHashMap::default(), FxHashMap::default());
-        Self { frame_ids, path_ids, parents: vec![ROOT], frames: vec![0], ns: vec![0] }
+        Self { frame_ids, path_ids, parents: vec![ROOT], depths: vec![0], frames: vec![0], ns: vec![0] }
     }
 }
 
@@ -98,10 +103,15 @@ impl PathTree {
     }
 
     fn path(&mut self, parent: u32, frame: u32) -> u32 {
+        let depth = self.depths[parent as usize];
+        if depth == DEEPEST {
+            return parent;
+        }
         match self.path_ids.entry((parent, frame)) {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(new) => {
                 self.parents.push(parent);
+                self.depths.push(depth + 1);
                 self.frames.push(frame);
                 self.ns.push(0);
                 *new.insert(self.parents.len() as u32 - 1)

@@ -69,7 +69,8 @@ impl Trace {
     ///
     /// A span's frames are those of the source stack that was captured with it. One without has the frames of the span
     /// around it and its own name, so that a program that captures no stacks gets the nesting of its spans. Stacks that
-    /// took no time are left out; those that took some have at least 1.
+    /// took no time are left out; those that took some have at least 1. What is nested more than 1000 deep counts as what
+    /// is around it at that depth.
     ///
     /// # Errors
     /// When `out` fails.

@@ -11,12 +11,13 @@
 
 use super::ThreadLog;
 use super::record::{Slot, Words};
+use crate::quiet::Quiet;
 use crate::sync::{Arc, AtomicPtr, AtomicU32, Mutex, Ordering};
 use std::ptr::{self, NonNull};
 
-/// The slots of a thread's first chunk: one page, since many threads record little. Each further chunk has four times
+/// The slots of a thread's first chunk: 1 KiB, since many threads record little. Each further chunk has four times
 /// as many as the one before, up to [`FULL`].
-pub(crate) const FIRST: usize = if cfg!(loom) { 2 } else { 128 };
+pub(crate) const FIRST: usize = if cfg!(loom) { 2 } else { 32 };
 /// The slots of a full-grown chunk: 64 KiB.
 pub(crate) const FULL: usize = if cfg!(loom) { 2 } else { 2048 };
 
@@ -34,8 +35,6 @@ pub(crate) struct Chunk {
     base: u64,
     /// The thread that writes here.
     owner: Arc<ThreadLog>,
-    /// The owner's serial number, near at hand.
-    serial: u32,
     /// Slots written, known once the chunk is sealed.
     filled: AtomicU32,
     /// Spans opened here, known once the chunk is sealed.
@@ -47,7 +46,16 @@ pub(crate) struct Chunk {
     /// The chunk that follows, until a reader takes it.
     next: AtomicPtr<Chunk>,
     spares: Arc<Spares>,
+    /// Stands for the chunk's memory: read by whoever uses it, written by whoever frees it. Loom refuses an order of the two
+    /// that the pin does not establish.
+    #[cfg(loom)]
+    memory: loom::cell::UnsafeCell<()>,
 }
+
+#[cfg(loom)]
+#[expect(unsafe_code, reason = "loom's cell is not shared between threads unless told so")]
+// SAFETY: `memory` holds nothing; accesses to it are what loom checks.
+unsafe impl Sync for Chunk {}
 
 impl Chunk {
     pub(super) fn new(spares: &Arc<Spares>, owner: &Arc<ThreadLog>, base: u64, slots: usize) -> Arc<Self> {
@@ -55,13 +63,14 @@ impl Chunk {
             slots: spares.slots(slots),
             base,
             owner: Arc::clone(owner),
-            serial: owner.serial,
             filled: AtomicU32::new(NOT_SEALED),
             opened: AtomicU32::new(NOT_SEALED),
             closed_by_owner: AtomicU32::new(0),
             closed_by_others: AtomicU32::new(0),
             next: AtomicPtr::new(ptr::null_mut()),
             spares: Arc::clone(spares),
+            #[cfg(loom)]
+            memory: loom::cell::UnsafeCell::new(()),
         })
     }
 
@@ -129,8 +138,8 @@ impl Chunk {
     }
 
     #[inline]
-    fn count_close(&self, closer: u32) {
-        if closer == self.serial {
+    fn count_close(&self, by_owner: bool) {
+        if by_owner {
             let closed = self.closed_by_owner.load(Ordering::Relaxed);
             self.closed_by_owner.store(closed + 1, Ordering::Release);
         } else {
@@ -141,6 +150,9 @@ impl Chunk {
 
 impl Drop for Chunk {
     fn drop(&mut self) {
+        let _quiet = Quiet::new();
+        #[cfg(loom)]
+        self.memory.with_mut(|_| ());
         drop(self.take_next());
         self.spares.put_back(std::mem::take(&mut self.slots));
     }
@@ -173,24 +185,27 @@ impl OpenSpan {
     pub(crate) fn position(&self) -> (u32, u64) {
         // SAFETY: as in `close`.
         let chunk = unsafe { self.chunk.as_ref() };
-        (chunk.serial, chunk.base + u64::from(self.index))
+        (chunk.owner.serial, chunk.base + u64::from(self.index))
     }
 
-    /// Ends the span at `end` on the thread with serial number `closer`.
+    /// Ends the span at `end` on the thread `closer`, which is [`ThreadLog::address`] or 0.
     #[inline]
     #[expect(unsafe_code, reason = "the pin, not a reference count, keeps the chunk alive: a count would cost 10 ns")]
-    pub(crate) fn close(self, end: u64, closer: u32) {
+    pub(crate) fn close(self, end: u64, closer: usize) {
         // SAFETY: `new` was given a live chunk in which this span is open, and only this call, which consumes the span,
         // closes it. Until `count_close` the chunk is therefore pinned or still its owner's current one, and neither is
         // dropped. After `count_close` it is not touched.
         let chunk = unsafe { self.chunk.as_ref() };
+        #[cfg(loom)]
+        chunk.memory.with(|_| ());
         let slot = &chunk.slots[self.index as usize];
-        if closer == chunk.serial {
+        let by_owner = closer == chunk.owner.address();
+        if by_owner {
             slot.close(end);
         } else {
             slot.close_elsewhere(end);
         }
-        chunk.count_close(closer);
+        chunk.count_close(by_owner);
     }
 }
 

@@ -134,9 +134,9 @@ impl SpanArgs {
 pub struct SpanId(u64);
 
 impl SpanId {
-    const POSITION_BITS: u32 = 40;
+    const POSITION_BITS: u32 = 36;
 
-    /// Thread serial numbers are below 2^24 and positions below 2^40 for longer than anyone will wait. There is no thread
+    /// Thread serial numbers are below 2^28 and positions below 2^36 for longer than anyone will wait. There is no thread
     /// 0, so 0 is no span.
     pub(crate) fn new(thread: u32, position: u64) -> Self {
         Self(u64::from(thread) << Self::POSITION_BITS | position)
@@ -207,7 +207,8 @@ pub struct Memory {
     pub stack: Stack,
 }
 
-/// A point in time while recording, from [`Recorder::now`](super::Recorder::now).
+/// A point in time while recording, from [`Recorder::now`](super::Recorder::now) or
+/// [`Recorder::ticks_at`](super::Recorder::ticks_at).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticks(pub(crate) u64);
 

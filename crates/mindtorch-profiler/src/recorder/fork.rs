@@ -10,6 +10,7 @@ use super::{Locked, Recorder};
 use crate::intern::Table;
 use crate::names::{INPUTS, NAMES, STACKS};
 use std::cell::RefCell;
+use std::mem::ManuallyDrop;
 use std::sync::MutexGuard;
 
 struct Held {
@@ -19,18 +20,17 @@ struct Held {
     _inputs: MutexGuard<'static, Table<[i64]>>,
 }
 
-thread_local! { static HELD: RefCell<Option<Held>> = const { RefCell::new(None) } }
+thread_local! {
+    /// Without a destructor, so that it is there even in a thread that forks while it is torn down.
+    static HELD: RefCell<Option<ManuallyDrop<Held>>> = const { RefCell::new(None) };
+}
 
-#[cfg(unix)]
 #[expect(unsafe_code, reason = "the standard library has no fork handlers")]
 pub(super) fn register() {
     // SAFETY: the handlers are functions that live as long as the process and do not unwind. A failure (no memory)
     // leaves forks as they were, which is all that can be done about it.
     unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
 }
-
-#[cfg(not(unix))]
-pub(super) fn register() {}
 
 extern "C" fn prepare() {
     let held = Held {
@@ -39,16 +39,15 @@ extern "C" fn prepare() {
         _stacks: STACKS.lock(),
         _inputs: INPUTS.lock(),
     };
-    let _ = HELD.try_with(|slot| slot.replace(Some(held)));
+    HELD.set(Some(ManuallyDrop::new(held)));
 }
 
 extern "C" fn parent() {
-    let _ = HELD.try_with(RefCell::take);
+    drop(HELD.take().map(ManuallyDrop::into_inner));
 }
 
 extern "C" fn child() {
-    let held = HELD.try_with(RefCell::take).ok().flatten();
-    if let Some(mut held) = held {
+    if let Some(mut held) = HELD.take().map(ManuallyDrop::into_inner) {
         reset_after_fork(&mut held.registry);
     }
     forget_writer();

@@ -27,10 +27,20 @@ static GLOBAL: LazyLock<Recorder> = LazyLock::new(|| {
 });
 
 thread_local! {
-    static WRITER: RefCell<Option<ThreadWriter>> = const { RefCell::new(None) };
-    /// The serial number of this thread's writer, or 0. Apart from the writer, because ending a span needs no more than
-    /// this and the clock.
-    static SERIAL: Cell<u32> = const { Cell::new(0) };
+    static WRITER: RefCell<Option<LocalWriter>> = const { RefCell::new(None) };
+    /// The address of this thread's log, or 0. Apart from the writer, because ending a span needs no more than this and
+    /// the clock.
+    static HERE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The writer of a thread of this process.
+struct LocalWriter(ThreadWriter);
+
+impl Drop for LocalWriter {
+    fn drop(&mut self) {
+        // The log may be freed now, and another thread's take its address.
+        HERE.set(0);
+    }
 }
 
 impl Recorder {
@@ -60,7 +70,7 @@ fn with_writer<T>(write: impl FnOnce(&mut ThreadWriter) -> T) -> Option<T> {
         if writer.is_none() {
             register(&mut writer);
         }
-        writer.as_mut().map(write)
+        writer.as_mut().map(|writer| write(&mut writer.0))
     });
     let written = written.ok().flatten();
     if written.is_none() {
@@ -71,11 +81,11 @@ fn with_writer<T>(write: impl FnOnce(&mut ThreadWriter) -> T) -> Option<T> {
 
 #[cold]
 #[inline(never)]
-fn register(writer: &mut Option<ThreadWriter>) {
+fn register(writer: &mut Option<LocalWriter>) {
     let _quiet = Quiet::new();
-    let new = Recorder::global().thread(os_thread_id(), std::thread::current().name());
-    SERIAL.set(new.serial());
-    *writer = Some(new);
+    let new = Recorder::global().thread(os_thread_id(), thread_name().as_deref());
+    HERE.set(new.address());
+    *writer = Some(LocalWriter(new));
 }
 
 #[cold]
@@ -168,7 +178,7 @@ impl Drop for Span {
 #[inline(never)]
 fn end(token: SpanToken) {
     let ticks = if IS_TSC.load(Ordering::Relaxed) { read_tsc() } else { Recorder::global().now().0 };
-    token.0.close(ticks, SERIAL.get());
+    token.0.close(ticks, HERE.get());
 }
 
 /// Records an allocation or a free, if anyone collects memory.
@@ -201,6 +211,25 @@ pub fn mark(name: Name) {
     if capture().contains(Capture::CPU) {
         with_writer(|writer| writer.mark(name));
     }
+}
+
+/// The name that the system has for this thread, unless it is the process's. Not [`std::thread::current`]'s, which panics
+/// in a thread that is being torn down, and does not know the names that other languages give.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "the standard library tells a thread's name only while the thread is well")]
+fn thread_name() -> Option<String> {
+    static PROCESS: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
+    let mut name = [0u8; 16];
+    // SAFETY: the buffer has the 16 bytes that this call may write, with a zero at the end.
+    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+    let name = name.split(|&byte| byte == 0).next()?;
+    let process = PROCESS.get_or_init(|| std::fs::read("/proc/self/comm").unwrap_or_default());
+    (!name.is_empty() && name != process.trim_ascii_end()).then(|| String::from_utf8_lossy(name).into_owned())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn thread_name() -> Option<String> {
+    None
 }
 
 #[cfg(target_os = "linux")]

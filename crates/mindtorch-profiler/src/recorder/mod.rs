@@ -90,6 +90,12 @@ impl ThreadLog {
         self.position.load(Ordering::Acquire)
     }
 
+    /// Tells threads apart, also those of different recorders.
+    #[inline]
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
     /// Publishes everything below `position`. The thread itself only.
     #[inline]
     fn publish(&self, position: u64) {
@@ -174,6 +180,11 @@ impl Recorder {
         Ticks(self.0.clock.ticks())
     }
 
+    /// A time of another clock, in nanoseconds since the epoch, as records have it: for devices that keep time themselves.
+    pub fn ticks_at(&self, epoch_ns: u64) -> Ticks {
+        Ticks(self.0.clock.scale().ticks(epoch_ns))
+    }
+
     /// What is being collected.
     pub fn capture(&self) -> Capture {
         Capture::from_bits(self.0.capture.load(Ordering::Relaxed))
@@ -248,6 +259,7 @@ impl Recorder {
         registry.windows.remove(at);
         self.publish(registry.capture());
         let unneeded = registry.prune();
+        let _quiet = Quiet::new();
         drop(registry);
         // Outside the lock: returning a long recording to the system takes a while.
         drop(unneeded);
@@ -340,18 +352,14 @@ impl Registry {
             let is_over = thread.log.ended.load(Ordering::Acquire);
             thread.take_successors();
             let serial = thread.log.serial;
-            let ranges: Vec<(u64, u64)> = windows
-                .iter()
-                .map(|window| {
-                    let to = window.to.as_ref().map_or(u64::MAX, |to| to.position(serial));
-                    (window.from.position(serial), to)
-                })
-                .filter(|(from, to)| from < to)
-                .collect();
+            let needed = needed_ranges(windows, serial);
+            let mut needed = needed.iter().peekable();
             let last = thread.chunks.back().cloned();
             thread.chunks.retain(|chunk| {
                 let (base, end) = (chunk.base(), chunk.end());
-                let needed = ranges.iter().any(|&(from, to)| base < to && from < end);
+                // Chunks and ranges are both in order, and the ranges apart: one walk over both is enough.
+                while needed.next_if(|(_, to)| *to <= base).is_some() {}
+                let needed = needed.peek().is_some_and(|(from, _)| *from < end);
                 // The last chunk leads to those that come after it.
                 let is_last = last.as_ref().is_some_and(|last| Arc::ptr_eq(last, chunk));
                 let keep = needed || chunk.is_pinned() || (is_last && !is_over);
@@ -375,6 +383,24 @@ impl Drop for Registry {
             thread.chunks.drain(..).filter(|chunk| chunk.is_pinned()).for_each(std::mem::forget);
         }
     }
+}
+
+/// What windows need of a thread's stream: ranges of positions, in order, that do not touch.
+fn needed_ranges(windows: &[Window], thread: u32) -> Vec<(u64, u64)> {
+    let range = |window: &Window| {
+        let to = window.to.as_ref().map_or(u64::MAX, |to| to.position(thread));
+        (window.from.position(thread), to)
+    };
+    let mut ranges: Vec<(u64, u64)> = windows.iter().map(range).filter(|(from, to)| from < to).collect();
+    ranges.sort_unstable();
+    ranges.dedup_by(|next, kept| {
+        let touches = next.0 <= kept.1;
+        if touches {
+            kept.1 = kept.1.max(next.1);
+        }
+        touches
+    });
+    ranges
 }
 
 impl ThreadEntry {

@@ -84,7 +84,7 @@ impl ThreadWriter {
     /// Ends a span, which this thread or another began.
     #[inline]
     pub fn end(&mut self, span: SpanToken) {
-        span.0.close(self.clock.ticks(), self.log.serial);
+        span.0.close(self.clock.ticks(), self.log.address());
     }
 
     /// Records an allocation or a free, if anyone collects memory.
@@ -166,8 +166,8 @@ impl ThreadWriter {
         SpanToken(OpenSpan::new(&self.chunk, index))
     }
 
-    pub(super) fn serial(&self) -> u32 {
-        self.log.serial
+    pub(super) fn address(&self) -> usize {
+        self.log.address()
     }
 
     #[cold]

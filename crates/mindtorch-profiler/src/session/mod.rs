@@ -5,6 +5,7 @@ mod builder;
 pub use builder::SessionBuilder;
 
 use crate::capture::Capture;
+use crate::quiet::{Quiet, QuietDrop};
 use crate::recorder::{CarriedSpan, Cut, Recorder, Stream, WindowId};
 use crate::sync::{Arc, Mutex, MutexGuard};
 use crate::trace::{Trace, TraceBuilder};
@@ -26,11 +27,19 @@ use std::sync::PoisonError;
 /// assert_eq!(trace.spans().next().unwrap().name(), "work");
 /// ```
 #[derive(Debug)]
+#[must_use = "a session that is dropped is over; bind it to a variable, and stop it"]
 pub struct Session {
     window: HeldWindow,
     settings: SessionSettings,
     start: Edge,
     state: Mutex<SessionState>,
+    quiet: QuietDrop,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.quiet.begin();
+    }
 }
 
 /// A window that is released when nobody needs it any more.
@@ -102,12 +111,19 @@ impl Session {
     }
 
     fn new(recorder: Recorder, settings: SessionSettings) -> Self {
+        let _quiet = Quiet::new();
         let (id, from, carried) = recorder.open_window(settings.capture);
         let first_step = StepMark { ticks: from.ticks, os_thread: crate::recorder::os_thread_id() };
         let start = Edge { cut: from, capture: settings.capture };
         let state =
             SessionState { collecting: settings.capture, edges: vec![start.clone()], carried, steps: vec![first_step] };
-        Self { window: HeldWindow { recorder, id }, settings, start, state: Mutex::new(state) }
+        Self {
+            window: HeldWindow { recorder, id },
+            settings,
+            start,
+            state: Mutex::new(state),
+            quiet: QuietDrop::default(),
+        }
     }
 
     /// Stops collecting the given activities ([`Capture::CPU`], [`Capture::DEVICE`]) until they are resumed. A span that
@@ -116,13 +132,15 @@ impl Session {
         self.collect(|now| now & !(activities & Capture::ACTIVITIES));
     }
 
-    /// Collects the given activities again, as far as the session was started with them.
+    /// Collects the given activities again, as far as the session was started with them. Spans that began meanwhile are
+    /// not seen, even if they are still open.
     pub fn resume(&self, activities: Capture) {
         let asked_for = self.settings.capture;
         self.collect(|now| now | (activities & asked_for & Capture::ACTIVITIES));
     }
 
     fn collect(&self, change: impl FnOnce(Capture) -> Capture) {
+        let _quiet = Quiet::new();
         let Some(mut state) = self.lock() else { return };
         let capture = change(state.collecting);
         if capture == state.collecting {
@@ -139,6 +157,7 @@ impl Session {
     /// Begins the next step. Events carry the number of the step in which they began, from 0 or from
     /// [`SessionBuilder::first_step`].
     pub fn step(&self) {
+        let _quiet = Quiet::new();
         let Some(mut state) = self.lock() else { return };
         // Read under the lock, so that the marks are in the order of time.
         let ticks = self.window.recorder.now().0;
@@ -152,6 +171,7 @@ impl Session {
 
     /// What was recorded so far. The session goes on; spans that are open are shown up to now.
     pub fn snapshot(&self) -> Trace {
+        let _quiet = Quiet::new();
         self.contents(true).map_or_else(|| self.empty_trace(), |contents| self.build(contents))
     }
 
@@ -208,6 +228,7 @@ impl Session {
 
 /// What a session recorded: 32 to 64 bytes an event, until [`Recording::into_trace`] makes something of it.
 #[derive(Debug)]
+#[must_use = "a recording that is dropped is gone"]
 pub struct Recording {
     session: Session,
 }
@@ -227,6 +248,7 @@ impl Recording {
 
     /// Makes a trace and keeps the recording.
     pub fn to_trace(&self) -> Trace {
+        let _quiet = Quiet::new();
         self.session.contents(false).map_or_else(|| self.session.empty_trace(), |contents| self.session.build(contents))
     }
 }

@@ -4,7 +4,7 @@ use super::Average;
 use super::times::{Row, Times};
 use crate::names::{Inputs, STACKS, Stack};
 use crate::recorder::{Device, SpanKind};
-use crate::trace::{Trace, key};
+use crate::trace::{Sparse, Trace, key};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -18,6 +18,8 @@ pub struct GroupBy {
     pub stack_depth: usize,
     /// Their overload names.
     pub overload: bool,
+    /// The number of the accelerator that device work ran on.
+    pub device: bool,
 }
 
 const NO_GROUP: u32 = u32::MAX;
@@ -43,6 +45,8 @@ pub(super) struct Grouping<'a> {
     times: Vec<Times>,
     /// Whether spans have anything but times to sum.
     has_amounts: bool,
+    /// If they have: the group of each row, one higher.
+    group_of_row: Sparse<u32>,
 }
 
 /// What tells groups of one key apart.
@@ -69,7 +73,8 @@ impl<'a> Grouping<'a> {
     }
 
     pub(super) fn single_events(trace: &'a Trace) -> Vec<Average> {
-        let mut grouping = Self::new(trace, GroupBy { shapes: true, stack_depth: usize::MAX, overload: true });
+        let mut grouping =
+            Self::new(trace, GroupBy { shapes: true, stack_depth: usize::MAX, overload: true, device: true });
         grouping.is_single = true;
         for row in trace.rows_by_time() {
             let row = row as usize;
@@ -91,7 +96,7 @@ impl<'a> Grouping<'a> {
             && spans.device_ns.own.is_empty()
             && spans.cpu_memory.own.is_empty()
             && spans.device_memory.own.is_empty());
-        let (groups, times) = (Vec::new(), Vec::new());
+        let (groups, times, group_of_row) = (Vec::new(), Vec::new(), Sparse::default());
         let is_by_key = by == GroupBy::default();
         Self {
             trace,
@@ -106,6 +111,7 @@ impl<'a> Grouping<'a> {
             groups,
             times,
             has_amounts,
+            group_of_row,
         }
     }
 
@@ -189,28 +195,48 @@ impl<'a> Grouping<'a> {
     }
 
     fn add_amounts(&mut self, group: usize, row: usize, is_contained: bool) {
+        let is_inside = is_contained && self.has_ancestor_in(group, row);
         let spans = &self.trace.spans;
         let sums = &mut self.groups[group].sums;
-        if !is_contained {
-            sums.device_total_ns += spans.device_ns.total.get(row);
-            sums.cpu_memory += spans.cpu_memory.total.get(row);
-            sums.device_memory += spans.device_memory.total.get(row);
+        if !is_inside {
+            add(&mut sums.device_total_ns, spans.device_ns.total.get(row));
+            add_signed(&mut sums.cpu_memory, spans.cpu_memory.total.get(row));
+            add_signed(&mut sums.device_memory, spans.device_memory.total.get(row));
         }
-        sums.self_device_ns += spans.device_ns.own.get(row);
-        sums.self_cpu_memory += spans.cpu_memory.own.get(row);
-        sums.self_device_memory += spans.device_memory.own.get(row);
-        sums.flops += spans.detail(row).map_or(0, |detail| detail.flops);
+        add(&mut sums.self_device_ns, spans.device_ns.own.get(row));
+        add_signed(&mut sums.self_cpu_memory, spans.cpu_memory.own.get(row));
+        add_signed(&mut sums.self_device_memory, spans.device_memory.own.get(row));
+        add(&mut sums.flops, spans.detail(row).map_or(0, |detail| detail.flops));
+        self.group_of_row.set(row, group as u32 + 1);
+    }
+
+    /// Whether the amounts of the span are among those of another of its group. Where spans nest, one that lies within
+    /// another's time is inside it; where they overlap it need not be, and the way up tells.
+    fn has_ancestor_in(&self, group: usize, row: usize) -> bool {
+        let spans = &self.trace.spans;
+        if !self.trace.threads[self.trace.thread_of(row)].has_overlaps {
+            return true;
+        }
+        let mut parent = spans.parent[row] as usize;
+        while parent < spans.len() {
+            if self.group_of_row.get(parent) == group as u32 + 1 {
+                return true;
+            }
+            parent = spans.parent[parent] as usize;
+        }
+        false
     }
 
     fn add_device_spans(&mut self) {
-        let mut by_name: FxHashMap<u32, usize> = FxHashMap::default();
+        let mut by_name: FxHashMap<(u32, u16), usize> = FxHashMap::default();
         for row in &self.trace.device {
-            let known = by_name.get(&row.name).copied().filter(|_| !self.is_single);
+            let device = if self.by.device { row.device } else { 0 };
+            let known = by_name.get(&(row.name, device)).copied().filter(|_| !self.is_single);
             let group = known.unwrap_or_else(|| {
                 let key = Arc::clone(&self.trace.names[row.name as usize]);
-                self.push(Average { is_device: true, ..empty(key) }, Details::default())
+                self.push(Average { device: Device::Npu(row.device), ..empty(key) }, Details::default())
             });
-            by_name.insert(row.name, group);
+            by_name.insert((row.name, device), group);
             self.times[group].count += 1;
             self.times[group].first_start = self.times[group].first_start.min(row.start);
             let sums = &mut self.groups[group].sums;
@@ -232,11 +258,11 @@ impl<'a> Grouping<'a> {
             self.times[group].first_start = self.times[group].first_start.min(row.at_ns);
             let sums = &mut self.groups[group].sums;
             if row.device == Device::Cpu {
-                sums.cpu_memory += row.bytes;
-                sums.self_cpu_memory += row.bytes;
+                add_signed(&mut sums.cpu_memory, row.bytes);
+                add_signed(&mut sums.self_cpu_memory, row.bytes);
             } else {
-                sums.device_memory += row.bytes;
-                sums.self_device_memory += row.bytes;
+                add_signed(&mut sums.device_memory, row.bytes);
+                add_signed(&mut sums.self_device_memory, row.bytes);
             }
         }
     }
@@ -271,6 +297,15 @@ impl<'a> Grouping<'a> {
     }
 }
 
+/// Sums of what programs report stop at the largest number, rather than start anew.
+fn add(sum: &mut u64, amount: u64) {
+    *sum = sum.saturating_add(amount);
+}
+
+fn add_signed(sum: &mut i64, amount: i64) {
+    *sum = sum.saturating_add(amount);
+}
+
 /// For each name the number of its key, and the keys' texts.
 fn keys_of(names: &[Arc<str>]) -> (Vec<u32>, Vec<Arc<str>>) {
     let mut numbers: FxHashMap<&str, u32> = FxHashMap::default();
@@ -298,7 +333,7 @@ fn empty(key: Arc<str>) -> Average {
         device_memory: 0,
         self_device_memory: 0,
         flops: 0,
-        is_device: false,
+        device: Device::Cpu,
         is_annotation: false,
         is_async: false,
         has_parent: false,

@@ -10,6 +10,7 @@ pub use table::{SortKey, TableOptions, TimeUnit, UnknownSortKey};
 
 use crate::capture::Capture;
 use crate::names::{Inputs, Name};
+use crate::recorder::Device;
 use crate::trace::Trace;
 use group::Grouping;
 use std::fmt;
@@ -59,8 +60,8 @@ pub struct Average {
     pub self_device_memory: i64,
     /// Floating-point operations.
     pub flops: u64,
-    /// Whether this is work of a device rather than of the host.
-    pub is_device: bool,
+    /// Where the events ran. Device work of one name that is not grouped by device has that of the first.
+    pub device: Device,
     /// Whether the events are annotations.
     pub is_annotation: bool,
     /// Whether the first event ended on another thread than it began.
@@ -78,6 +79,11 @@ pub struct Average {
 }
 
 impl Average {
+    /// Whether this is work of a device rather than of the host.
+    pub fn is_device(&self) -> bool {
+        self.device != Device::Cpu
+    }
+
     /// The mean time on the host.
     pub fn cpu_mean_ns(&self) -> f64 {
         mean(self.cpu_total_ns, self.count)

@@ -199,7 +199,7 @@ impl Totals {
     fn of(rows: &[&Average]) -> Self {
         Self {
             self_cpu_ns: rows.iter().map(|row| row.self_cpu_ns).sum(),
-            self_device_ns: rows.iter().filter(|row| row.is_device).map(|row| row.self_device_ns).sum(),
+            self_device_ns: rows.iter().filter(|row| row.is_device()).map(|row| row.self_device_ns).sum(),
             has_device_time: rows.iter().any(|row| row.self_device_ns > 0),
         }
     }

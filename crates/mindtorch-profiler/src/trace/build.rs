@@ -9,7 +9,8 @@ use super::sites::SiteStacks;
 use super::{Header, Trace};
 use crate::capture::Capture;
 use crate::clock::TickScale;
-use crate::names::{Name, Stack};
+use crate::names::Stack;
+use crate::quiet::QuietDrop;
 use crate::recorder::{CarriedSpan, Device, Head, RecordKind, SpanId, SpanKind, Stream, ThreadLog, Words, unpair};
 use crate::session::WindowContents;
 use crate::sync::Arc;
@@ -31,6 +32,7 @@ pub(crate) struct TraceBuilder {
     /// The start of the last span of the thread.
     latest_start: u64,
     sites: SiteStacks,
+    has_stacks: bool,
     /// Steps to show as spans, by the serial number of the thread that made them.
     pub(super) steps: FxHashMap<u32, Vec<RawSpan>>,
 }
@@ -68,6 +70,7 @@ pub(super) struct RawSpan {
 impl TraceBuilder {
     pub(crate) fn new(contents: WindowContents, scale: TickScale) -> Self {
         let (from_ticks, to_ticks) = (contents.edges[0].cut.ticks, contents.to.ticks);
+        let has_stacks = contents.settings.capture.contains(Capture::STACK);
         Self {
             contents,
             clock: WindowClock::new(scale, from_ticks, to_ticks),
@@ -81,6 +84,7 @@ impl TraceBuilder {
             nesting: Nesting::default(),
             latest_start: 0,
             sites: SiteStacks::default(),
+            has_stacks,
             steps: FxHashMap::default(),
         }
     }
@@ -95,12 +99,12 @@ impl TraceBuilder {
         for stream in &streams {
             self.add_thread(stream);
         }
-        self.spans.shrink();
         self.resolve_launches(&streams);
+        self.spans.shrink();
         let parents = &self.spans.parent;
-        self.spans.cpu_memory.sum_up(parents);
-        self.spans.device_memory.sum_up(parents);
-        self.spans.device_ns.sum_up(parents);
+        self.spans.cpu_memory.sum_up(parents, i64::saturating_add);
+        self.spans.device_memory.sum_up(parents, i64::saturating_add);
+        self.spans.device_ns.sum_up(parents, u64::saturating_add);
         let steps = self.contents.steps.iter().map(|mark| self.clock.ns(mark.ticks)).collect();
         Trace {
             header: Header {
@@ -120,6 +124,7 @@ impl TraceBuilder {
             memory: self.memory,
             instants: self.instants,
             steps,
+            quiet: QuietDrop::default(),
         }
     }
 
@@ -143,7 +148,9 @@ impl TraceBuilder {
         let mut serials: FxHashMap<u64, u32> =
             streams.iter().map(|stream| (stream.log.os_id, stream.log.serial)).collect();
         let marks = &self.contents.steps;
-        let ends = marks.iter().skip(1).map(|next| next.ticks).chain([self.clock.to_ticks]);
+        // The last one is still open while the session is running.
+        let last = if self.contents.is_running { 0 } else { self.clock.to_ticks };
+        let ends = marks.iter().skip(1).map(|next| next.ticks).chain([last]);
         for (number, (mark, end)) in marks.iter().zip(ends).enumerate() {
             let serial = *serials.entry(mark.os_thread).or_insert_with(|| {
                 let serial = streams.last().map_or(1, |last| last.log.serial + 1);
@@ -151,7 +158,7 @@ impl TraceBuilder {
                 serial
             });
             let number = number + self.contents.settings.first_step;
-            let name = Name::new(&format!("ProfilerStep#{number}")).0;
+            let name = self.names.add_text(format!("ProfilerStep#{number}").into());
             let head = Head { kind: RecordKind::Annotation, flags: 0, track: 0, name };
             let span = RawSpan { begin: mark.ticks, end, head, inputs_and_stack: 0, details: None };
             self.steps.entry(serial).or_default().push(span);
@@ -183,13 +190,14 @@ impl TraceBuilder {
         while let Some(step) = steps.begun_by(u64::MAX) {
             self.add_step(step);
         }
-        self.nesting.finish(&mut self.spans.self_ns);
+        let has_overlaps = self.nesting.finish(&mut self.spans.self_ns);
         self.latest_start = 0;
         let rows = self.memory.len() + self.instants.len() + self.device.len() - other_rows;
         if self.spans.len() > first || rows > 0 {
             let log = &stream.log;
             let spans = first..self.spans.len();
-            self.threads.push(ThreadRow { number: log.serial, os_id: log.os_id, name: log.name.clone(), spans });
+            let (number, os_id, name) = (log.serial, log.os_id, log.name.clone());
+            self.threads.push(ThreadRow { number, os_id, name, spans, has_overlaps });
         }
     }
 
@@ -234,14 +242,20 @@ impl TraceBuilder {
         }
     }
 
-    /// Apart, so that the loop over records has `add_span` to itself.
+    /// Apart, so that the loop over records has `add_named_span` to itself. The name is the trace's own.
     #[inline(never)]
     fn add_step(&mut self, step: &RawSpan) {
-        self.add_span(step, Capture::NONE);
+        self.add_named_span(step, step.head.name, Capture::NONE);
     }
 
     #[inline]
     fn add_span(&mut self, raw: &RawSpan, capture: Capture) {
+        let name = self.names.local(raw.head.name);
+        self.add_named_span(raw, name, capture);
+    }
+
+    #[inline]
+    fn add_named_span(&mut self, raw: &RawSpan, name: u32, capture: Capture) {
         let Some(kind) = SpanKind::of_record(raw.head.kind) else { return };
         let row = self.spans.len();
         let is_open = raw.end == 0 || raw.end > self.clock.to_ticks;
@@ -256,7 +270,7 @@ impl TraceBuilder {
         self.spans.start.push(start);
         self.spans.end.push(end);
         self.spans.self_ns.push(0);
-        self.spans.name.push(self.names.local(raw.head.name));
+        self.spans.name.push(name);
         self.spans.kind.push(kind);
         self.spans.flags.push(flags);
         let parent =
@@ -264,6 +278,9 @@ impl TraceBuilder {
         self.spans.parent.push(parent);
         if raw.inputs_and_stack != 0 {
             self.add_inputs_and_stack(row, raw, capture);
+        }
+        if self.has_stacks {
+            self.sites.enter(row, self.spans.stack.get(row), parent);
         }
         if let Some(details) = raw.details {
             self.add_details(row, capture, details);
@@ -276,8 +293,8 @@ impl TraceBuilder {
             self.spans.inputs.set(row, inputs);
         }
         if stack != 0 && capture.contains(Capture::STACK) {
-            let around = self.spans.stack.get(self.spans.parent[row] as usize);
-            let whole = if raw.head.is_site_only() { self.sites.below(stack, around) } else { stack };
+            let parent = self.spans.parent[row];
+            let whole = if raw.head.is_site_only() { self.sites.below(stack, parent) } else { stack };
             self.spans.stack.set(row, whole);
         }
     }
@@ -285,7 +302,7 @@ impl TraceBuilder {
     fn add_details(&mut self, row: usize, capture: Capture, [sequence, flops, threads, overload]: Words) {
         let (forward_thread, note) = unpair(threads);
         let detail = DetailRow {
-            sequence: sequence.checked_sub(1),
+            sequence_plus_one: sequence,
             forward_thread,
             flops: if capture.contains(Capture::FLOPS) { flops } else { 0 },
             note: self.names.local(note),
@@ -308,7 +325,8 @@ impl TraceBuilder {
         let bytes = bytes.cast_signed();
         if let Some(row) = span {
             let column = if device == Device::Cpu { &mut self.spans.cpu_memory } else { &mut self.spans.device_memory };
-            *column.own.entry(row as usize) += bytes;
+            let own = column.own.entry(row as usize);
+            *own = own.saturating_add(bytes);
         }
         let stack = if capture.contains(Capture::STACK) { Stack(unpair(stack).0) } else { Stack::NONE };
         let allocated = allocated.cast_signed();

@@ -57,12 +57,19 @@ pub(crate) struct SpanColumns {
 /// What few spans have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DetailRow {
-    pub(crate) sequence: Option<u64>,
-    pub(crate) forward_thread: u32,
+    /// One higher; 0 is none.
+    pub(crate) sequence_plus_one: u64,
     pub(crate) flops: u64,
+    pub(crate) forward_thread: u32,
     /// Index into the trace's names, as is `overload`.
     pub(crate) note: u32,
     pub(crate) overload: u32,
+}
+
+impl DetailRow {
+    pub(crate) fn sequence(&self) -> Option<u64> {
+        self.sequence_plus_one.checked_sub(1)
+    }
 }
 
 impl SpanColumns {
@@ -89,6 +96,13 @@ impl SpanColumns {
         self.parent.shrink_to_fit();
         self.kind.shrink_to_fit();
         self.flags.shrink_to_fit();
+        self.inputs.0.shrink_to_fit();
+        self.stack.0.shrink_to_fit();
+        self.details.0.shrink_to_fit();
+        self.detail_rows.shrink_to_fit();
+        self.cpu_memory.own.0.shrink_to_fit();
+        self.device_memory.own.0.shrink_to_fit();
+        self.device_ns.own.0.shrink_to_fit();
     }
 
     pub(crate) fn detail(&self, row: usize) -> Option<&DetailRow> {
@@ -155,9 +169,9 @@ pub(crate) struct SelfAndTotal<T> {
     pub(crate) total: Sparse<T>,
 }
 
-impl<T: Copy + Default + PartialEq + std::ops::AddAssign> SelfAndTotal<T> {
+impl<T: Copy + Default + PartialEq> SelfAndTotal<T> {
     /// Adds every span's own amount to all that contain it. A parent always comes before its children.
-    pub(crate) fn sum_up(&mut self, parents: &[u32]) {
+    pub(crate) fn sum_up(&mut self, parents: &[u32], add: fn(T, T) -> T) {
         if self.own.is_empty() {
             return;
         }
@@ -165,7 +179,7 @@ impl<T: Copy + Default + PartialEq + std::ops::AddAssign> SelfAndTotal<T> {
         for row in (0..self.total.0.len()).rev() {
             let amount = self.total.0[row];
             if let Some(of_parent) = self.total.0.get_mut(parents[row] as usize) {
-                *of_parent += amount;
+                *of_parent = add(*of_parent, amount);
             }
         }
     }

@@ -11,13 +11,14 @@ mod sites;
 mod span;
 
 pub(crate) use build::TraceBuilder;
-pub(crate) use columns::{SpanColumns, SpanFlags};
+pub(crate) use columns::{SpanColumns, SpanFlags, Sparse};
 pub(crate) use rows::{DeviceRow, InstantRow};
 pub use rows::{MemoryRow, ThreadRow};
 pub(crate) use span::key;
 pub use span::{DeviceSpanRef, SpanRef};
 
 use crate::capture::Capture;
+use crate::quiet::QuietDrop;
 use std::sync::Arc;
 
 /// What a session saw.
@@ -47,6 +48,13 @@ pub struct Trace {
     pub(crate) instants: Vec<InstantRow>,
     /// When each step began.
     pub(crate) steps: Vec<u64>,
+    pub(crate) quiet: QuietDrop,
+}
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        self.quiet.begin();
+    }
 }
 
 #[derive(Debug)]

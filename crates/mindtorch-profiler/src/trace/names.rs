@@ -30,6 +30,12 @@ impl TraceNames {
         self.texts.len() as u32 - 1
     }
 
+    /// A name that only this trace has.
+    pub(crate) fn add_text(&mut self, text: Arc<str>) -> u32 {
+        self.texts.push(text);
+        self.texts.len() as u32 - 1
+    }
+
     pub(crate) fn into_texts(self) -> Vec<Arc<str>> {
         self.texts
     }

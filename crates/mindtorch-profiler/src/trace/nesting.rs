@@ -28,6 +28,7 @@ pub(super) struct Nesting {
     containers: Vec<Open>,
     /// Up to here every instant has been given to its owner.
     settled: u64,
+    has_overlaps: bool,
 }
 
 impl Nesting {
@@ -37,6 +38,7 @@ impl Nesting {
         self.open.push(Open { row, end });
         while self.containers.last().is_some_and(|last| last.end < end) {
             self.containers.pop();
+            self.has_overlaps = true;
         }
         let parent = self.containers.last().map_or(NO_PARENT, |last| last.row);
         self.containers.push(Open { row, end });
@@ -49,11 +51,12 @@ impl Nesting {
         self.open.last().map_or(NO_PARENT, |top| top.row)
     }
 
-    /// Ends the pass: gives out the time after the last start.
-    pub(super) fn finish(&mut self, self_ns: &mut [u64]) {
+    /// Ends the pass: gives out the time after the last start. Says whether spans overlapped without nesting.
+    pub(super) fn finish(&mut self, self_ns: &mut [u64]) -> bool {
         self.advance(u64::MAX, self_ns);
         self.containers.clear();
         self.settled = 0;
+        std::mem::take(&mut self.has_overlaps)
     }
 
     /// Gives out the time up to `now`, and closes what has ended by then.

@@ -12,6 +12,9 @@ pub(super) fn for_each_record(
     edges: &[Edge],
     mut found: impl FnMut(u64, Capture, Head, Words, Option<Words>),
 ) {
+    if stream.chunks.is_empty() {
+        return;
+    }
     let serial = stream.log.serial;
     let mut later = edges.iter().map(|edge| (edge.cut.position(serial), edge.capture)).peekable();
     let mut capture = Capture::NONE;

@@ -14,6 +14,8 @@ pub struct ThreadRow {
     pub name: Option<String>,
     /// The thread's spans.
     pub(crate) spans: std::ops::Range<usize>,
+    /// Some of them overlap without one containing the other.
+    pub(crate) has_overlaps: bool,
 }
 
 /// Work that a device did.
@@ -51,8 +53,8 @@ pub struct MemoryRow {
     pub reserved: u64,
     /// Where in the source it happened.
     pub stack: Stack,
-    /// The span in which it happened.
-    pub(crate) span: Option<u32>,
+    /// The row of the span in which it happened.
+    pub span: Option<u32>,
 }
 
 /// A counter's value, or a mark, which has none.

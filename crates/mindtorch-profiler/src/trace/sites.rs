@@ -1,5 +1,6 @@
 //! The stacks of spans that know only where they began: the places of the spans around them are the frames beneath.
 
+use super::columns::Sparse;
 use crate::names::STACKS;
 use rustc_hash::FxHashMap;
 
@@ -7,20 +8,31 @@ use rustc_hash::FxHashMap;
 /// thousands deep would need memory in the square of their depth.
 const DEEPEST: usize = 128;
 
-/// Whole stacks, by site and by the stack of the span around it.
 #[derive(Default)]
-pub(super) struct SiteStacks(FxHashMap<(u32, u32), u32>);
+pub(super) struct SiteStacks {
+    /// By row: the stack of the innermost span that has one, itself or around it.
+    innermost: Sparse<u32>,
+    /// Whole stacks, by site and by the stack around it.
+    whole: FxHashMap<(u32, u32), u32>,
+}
 
 impl SiteStacks {
-    /// The stack that has `site` on top of the stack `around`.
-    pub(super) fn below(&mut self, site: u32, around: u32) -> u32 {
+    /// The stack that has `site` on top of those of the spans around it, of which `parent` is the innermost.
+    pub(super) fn below(&mut self, site: u32, parent: u32) -> u32 {
+        let around = self.innermost.get(parent as usize);
         if around == 0 {
             return site;
         }
-        *self.0.entry((site, around)).or_insert_with(|| {
+        *self.whole.entry((site, around)).or_insert_with(|| {
             let frames = [site, around].into_iter().filter_map(|stack| STACKS.value(stack));
             let frames: Vec<u32> = frames.flat_map(|stack| stack.to_vec()).take(DEEPEST).collect();
             STACKS.id(&frames)
         })
+    }
+
+    /// Notes the stack of a row, or that it has none of its own.
+    pub(super) fn enter(&mut self, row: usize, stack: u32, parent: u32) {
+        let innermost = if stack == 0 { self.innermost.get(parent as usize) } else { stack };
+        self.innermost.set(row, innermost);
     }
 }

@@ -97,7 +97,7 @@ impl<'a> SpanRef<'a> {
 
     /// The autograd sequence number.
     pub fn sequence(&self) -> Option<u64> {
-        self.detail()?.sequence
+        self.detail()?.sequence()
     }
 
     /// The floating-point operations that were reported for it.

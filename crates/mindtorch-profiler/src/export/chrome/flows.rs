@@ -42,6 +42,12 @@ impl Flows {
         Self { ends, next: 0 }
     }
 
+    /// The number of the device work that the row launched, if the next arrow end leads there.
+    pub(super) fn correlation(&self, row: usize) -> Option<u32> {
+        let flow = self.ends.get(self.next)?;
+        (flow.row as usize == row && flow.kind == FlowKind::ToDevice).then_some(flow.id)
+    }
+
     /// The next arrow end at this row. Rows must be asked for in rising order.
     #[inline]
     pub(super) fn take(&mut self, row: usize) -> Option<Flow> {
@@ -62,7 +68,7 @@ fn forward_to_backward(trace: &Trace) -> Vec<Flow> {
     if trace.spans.detail_rows.is_empty() {
         return Vec::new();
     }
-    let sequence = |row: usize| trace.spans.detail(row).and_then(|detail| detail.sequence);
+    let sequence = |row: usize| trace.spans.detail(row).and_then(|detail| detail.sequence());
     let is_backward = |row: usize| trace.spans.kind[row] == SpanKind::Backward;
     let numbered: Vec<usize> = (0..trace.spans.len()).filter(|&row| sequence(row).is_some()).collect();
     let wraps = |&row: &usize| {
@@ -84,7 +90,7 @@ fn forward_to_backward(trace: &Trace) -> Vec<Flow> {
     let mut id = 0;
     for &row in numbered.iter().filter(|&&row| is_backward(row) && !wrappers.contains(&row)) {
         let Some(detail) = trace.spans.detail(row) else { continue };
-        let Some(&from) = forward.get(&(detail.forward_thread, detail.sequence)) else { continue };
+        let Some(&from) = forward.get(&(detail.forward_thread, detail.sequence())) else { continue };
         if trace.spans.start[from] <= trace.spans.start[row] {
             id += 1;
             flows.push(Flow { row: from as u32, id, kind: FlowKind::ToBackward });

@@ -40,6 +40,12 @@ impl ChromeWriter<'_, '_> {
                 }
                 self.json.raw(",\"device_type\":\"CPU\",\"step\":");
                 self.json.int(steps.step_at(start));
+                if spans.kind[row] == SpanKind::Runtime
+                    && let Some(correlation) = self.flows.correlation(row)
+                {
+                    self.json.raw(",\"correlation\":");
+                    self.json.int(correlation);
+                }
                 self.write_rest_of_args(row);
                 self.json.raw("}},\n");
                 while let Some(flow) = self.flows.take(row) {
@@ -54,7 +60,7 @@ impl ChromeWriter<'_, '_> {
 
     fn write_sequence(&mut self, row: usize) {
         let Some(detail) = self.trace.spans.detail(row) else { return };
-        if let Some(sequence) = detail.sequence {
+        if let Some(sequence) = detail.sequence() {
             self.json.raw(",\"Sequence number\":");
             self.json.int(sequence);
             self.json.raw(",\"Fwd thread id\":");
