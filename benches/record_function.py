@@ -1,4 +1,4 @@
-"""What ``record_function`` costs a Python program, with a profiler and without, beside an empty ``with`` block."""
+"""What ``record_function`` costs a Python program, with a profiler and without, beside what does nothing."""
 
 import gc
 import platform
@@ -31,6 +31,34 @@ def loop(scope):
     return (time.perf_counter_ns() - start) / COUNT
 
 
+def constructing_loop():
+    """Return nanoseconds for each making, entering and leaving of a scope, as most programs write it."""
+    counts = range(COUNT)
+    start = time.perf_counter_ns()
+    for _ in counts:
+        with record_function("work"):
+            pass
+    return (time.perf_counter_ns() - start) / COUNT
+
+
+def calling_loop(function):
+    """Return nanoseconds for each call of ``function``."""
+    counts = range(COUNT)
+    start = time.perf_counter_ns()
+    for _ in counts:
+        function()
+    return (time.perf_counter_ns() - start) / COUNT
+
+
+def plain():
+    pass
+
+
+@record_function("work")
+def decorated():
+    pass
+
+
 def empty_loop():
     """Return nanoseconds for each turn of the loop itself."""
     counts = range(COUNT)
@@ -40,10 +68,10 @@ def empty_loop():
     return (time.perf_counter_ns() - start) / COUNT
 
 
-def recorded(scope):
-    """Return nanoseconds for each entering and leaving of ``scope`` while a profiler is running."""
+def recorded(case, *args):
+    """Return what ``case`` does while a profiler is running."""
     with profile():
-        return loop(scope)
+        return case(*args)
 
 
 def main():
@@ -53,7 +81,11 @@ def main():
         "the loop itself": empty_loop,
         "with an empty Python object": lambda: loop(empty),
         "with record_function, no profiler": lambda: loop(scope),
-        "with record_function, profiler": lambda: recorded(scope),
+        "with record_function, profiler": lambda: recorded(loop, scope),
+        "with record_function(...), no profiler": constructing_loop,
+        "with record_function(...), profiler": lambda: recorded(constructing_loop),
+        "a call": lambda: calling_loop(plain),
+        "a decorated call, no profiler": lambda: calling_loop(decorated),
     }
     samples = {name: [] for name in cases}
     gc.disable()
@@ -66,7 +98,7 @@ def main():
     for name, values in samples.items():
         low, *_, high = statistics.quantiles(values, n=10)
         median = statistics.median(values) - floor
-        print(f"  {name:35} {median:8.1f}   ({low - floor:.1f} to {high - floor:.1f})")
+        print(f"  {name:40} {median:8.1f}   ({low - floor:.1f} to {high - floor:.1f})")
 
 
 if __name__ == "__main__":

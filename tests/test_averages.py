@@ -81,7 +81,9 @@ def test_an_unknown_sort_key_is_an_attribute_error(prof: profile, key: str) -> N
         prof.key_averages().table(sort_by=key)
 
 
-@pytest.mark.parametrize(("limit", "rows"), [(0, 0), (1, 1), (2, 2), (-1, 2), (None, 2)])
+@pytest.mark.parametrize(
+    ("limit", "rows"), [(0, 0), (1, 1), (2, 2), (-1, 2), (-(10**30), 2), (10**30, 2), (True, 1), (None, 2)]
+)
 def test_a_table_has_at_most_the_rows_asked_for(prof: profile, limit: int | None, rows: int) -> None:
     assert len(rows_of(prof.key_averages().table(row_limit=limit))) == rows
 
@@ -90,11 +92,15 @@ def test_a_table_can_have_a_header_one_unit_and_top_level_rows_only(prof: profil
     averages = prof.key_averages()
     assert averages.table(header="My run").splitlines()[1] == "My run"
     assert rows_of(averages.table(top_level_events_only=True)) == ["outer"]
+    assert rows_of(averages.table(top_level_events_only=["yes"])) == ["outer"]
+    assert rows_of(averages.table(top_level_events_only=None)) == ["outer", "inner"]
     assert "us" not in averages.table(time_unit="ms")
 
 
 def test_an_unknown_option_is_refused(prof: profile) -> None:
     with pytest.raises(TypeError, match="nonsense"):
         prof.key_averages().table(nonsense=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="row_limit"):
+        prof.key_averages().table(row_limit="3")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="group_by_stack_n"):
         prof.key_averages(group_by_stack_n=1)  # type: ignore[call-arg]

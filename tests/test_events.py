@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from typing import NoReturn
+
 import pytest
 
 from mindtorch_v2.profiler import profile, record_function
@@ -39,11 +42,30 @@ def test_answers_to_indices_slices_and_in(prof: profile) -> None:
     assert [event.name for event in reversed(events)][0] == "last"  # noqa: RUF015
     assert events[2] in events
     assert "outer" not in events
-    for index in (4, -5):
-        with pytest.raises(IndexError):
+    for index in (4, -5, 10**30, -(10**30)):
+        with pytest.raises(IndexError, match="list index out of range"):
             events[index]
-    with pytest.raises(TypeError, match="not str"):
-        events["outer"]  # type: ignore[call-overload]
+    for wrong in ("outer", 1.0, None):
+        found = type(wrong).__name__
+        with pytest.raises(TypeError, match=f"list indices must be integers or slices, not {found}"):
+            events[wrong]  # type: ignore[call-overload]
+
+
+def test_an_index_may_be_any_object_with_an_index(prof: profile) -> None:
+    class Last:
+        def __index__(self) -> int:
+            return -1
+
+    class Fails:
+        def __index__(self) -> NoReturn:
+            raise error
+
+    error = ZeroDivisionError()
+    assert prof.events()[Last()].name == "last"
+    assert prof.events()[True].name == "inner a"
+    with pytest.raises(ZeroDivisionError) as raised:
+        prof.events()[Fails()]
+    assert raised.value is error
 
 
 def test_events_of_another_recording_are_not_in_the_list(prof: profile) -> None:
@@ -60,6 +82,49 @@ def test_each_event_knows_its_parent_and_children(prof: profile) -> None:
     assert (outer.cpu_parent, last.cpu_parent) == (None, None)
     assert last.cpu_children == []
     assert len({outer, a, b, last, a.cpu_parent}) == 4
+
+
+def children_by_parents(prof: profile) -> bool:
+    """Say whether the children of all events are those of which they are the parents."""
+    events = prof.events()
+    children = {event: [child for child in events if child.cpu_parent == event] for event in events}
+    return all(event.cpu_children == children[event] for event in events)
+
+
+def test_children_are_those_that_have_it_as_their_parent() -> None:
+    @record_function("call")
+    def call(depth: int) -> None:
+        for _ in range(depth % 4):
+            call(depth - 1)
+
+    with profile() as prof:
+        for depth in range(7):
+            call(depth)
+    assert len(prof.events()) > 30
+    assert children_by_parents(prof)
+
+
+def time_of_children(prof: profile) -> float:
+    events = list(prof.events())
+    start = time.perf_counter()
+    for event in events:
+        _ = event.cpu_children
+    return time.perf_counter() - start
+
+
+def test_the_children_of_deep_events_are_found_as_fast_as_those_of_flat_ones() -> None:
+    scope = record_function("x")
+    with profile() as flat:
+        for _ in range(10_000):
+            with scope:
+                pass
+    with profile() as deep:
+        for _ in range(10_000):
+            scope.__enter__()
+        for _ in range(10_000):
+            scope.__exit__(None, None, None)
+    # Going through all that an event contains takes thousands of times as long.
+    assert time_of_children(deep) < 50 * time_of_children(flat)
 
 
 def test_times_are_microseconds_and_add_up(prof: profile) -> None:
@@ -91,6 +156,8 @@ def test_is_a_mapping_in_nanoseconds(prof: profile) -> None:
     assert fields["end_ns"] - fields["start_ns"] == fields["duration_ns"] >= 0
     assert all(isinstance(fields[key], int) for key in ("start_ns", "end_ns", "duration_ns", "thread_id"))
     assert len({event["correlation_id"] for event in prof.events()}) == 4
+    assert (dict(event.items()), event.values()) == (fields, list(fields.values()))
+    assert (event.get("name"), event.get("stack"), event.get(5, "nothing")) == ("outer", None, "nothing")
 
 
 @pytest.mark.parametrize("key", ["stack", "input_shapes", "cpu_memory_allocated_delta"])

@@ -92,10 +92,29 @@ def test_a_path_of_another_type_is_a_type_error(prof: profile) -> None:
         prof.export_chrome_trace(5)  # type: ignore[arg-type]
 
 
-def test_a_path_may_have_any_bytes(prof: profile, tmp_path: Path) -> None:
-    path = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.json")
-    prof.export_chrome_trace(path)
-    assert "traceEvents" in json.loads(Path(path).read_text(encoding="utf-8"))
+class BytesPath:
+    def __init__(self, path: bytes) -> None:
+        self.path = path
+
+    def __fspath__(self) -> bytes:
+        return self.path
+
+
+@pytest.mark.parametrize("given_as", [os.fsdecode, bytes, BytesPath])
+def test_a_path_may_have_any_bytes_and_be_bytes(
+    prof: profile, tmp_path: Path, given_as: Callable[[bytes], str | bytes | os.PathLike[bytes]]
+) -> None:
+    directory = os.fsencode(tmp_path)
+    prof.export_chrome_trace(given_as(directory + b"/caf\xe9 \xff.json"))
+    assert os.listdir(directory) == [b"caf\xe9 \xff.json"]  # noqa: PTH208
+    (path,) = tmp_path.iterdir()
+    assert "traceEvents" in json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", ["a\0b.json", b"a\0b.json"])
+def test_a_path_with_a_null_byte_is_a_value_error(prof: profile, path: str | bytes) -> None:
+    with pytest.raises(ValueError, match=r"^embedded null byte$"):
+        prof.export_chrome_trace(path)
 
 
 def test_an_empty_recording_is_a_valid_file(exported: Callable[[profile], dict[str, Any]]) -> None:

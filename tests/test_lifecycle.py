@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mindtorch_v2._core import Session
 from mindtorch_v2.profiler import ProfilerActivity, profile, record_function, supported_activities
 
 if TYPE_CHECKING:
@@ -201,11 +202,33 @@ def test_activities_are_members_or_their_names(name: str) -> None:
 
 
 def test_an_activity_that_this_machine_lacks_is_said_so() -> None:
-    with pytest.warns(UserWarning, match="NPU is not available"):
+    with pytest.warns(UserWarning, match="NPU is not available") as warned:
         prof = profile(activities=["CPU", "CUDA"])
+    assert [warning.filename for warning in warned] == [__file__]
     with prof:
         scope("work")
     assert names(prof) == ["work"]
+
+
+def test_activities_that_this_machine_lacks_are_an_assertion_error_at_the_start() -> None:
+    with pytest.warns(UserWarning, match="NPU is not available"):
+        prof = profile(activities=["NPU"])
+    with pytest.raises(AssertionError, match=r"^No activities specified for the profiler$"):
+        prof.start()
+
+
+@pytest.mark.parametrize(("cpu", "recorded"), [(True, ["work"]), (False, [])])
+def test_annotations_are_recorded_with_the_activity_of_the_host(cpu: bool, recorded: list[str]) -> None:
+    session = Session(cpu=cpu, device=not cpu, first_step=0)
+    scope("work")
+    session.finish()
+    assert [event.name for event in session.results().events()] == recorded
+
+
+@pytest.mark.parametrize("activities", [ProfilerActivity.CPU, 5, "CPU"])
+def test_a_single_activity_is_a_value_error_that_says_what_is_expected(activities: Any) -> None:
+    with pytest.raises(ValueError, match=r"must be a list of activities, such as \['CPU'\], not "):
+        profile(activities=activities)
 
 
 def test_no_activities_given_means_all_that_are_supported() -> None:

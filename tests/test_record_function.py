@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
+import itertools
 import pickle
+import types
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +16,7 @@ import pytest
 from mindtorch_v2.profiler import profile, record_function
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator
 
 ODD_NAMES = [
     "",
@@ -137,6 +141,9 @@ def test_a_scope_that_was_open_before_the_start_is_shown_from_the_start() -> Non
     prof.stop()
     (event,) = prof.events()
     assert (event.name, event["start_ns"], event.is_finished) == ("outer", 0, True)
+    assert event.is_cut_at_start
+    (whole,) = early.events()
+    assert not whole.is_cut_at_start
 
 
 def test_a_scope_still_open_at_the_stop_ends_there(exported: Callable[[profile], dict[str, Any]]) -> None:
@@ -229,20 +236,119 @@ def test_a_decorated_generator_is_a_span_for_each_time_it_runs() -> None:
     assert all(event.cpu_parent is None for event in events)
 
 
-def test_closing_a_decorated_generator_runs_its_cleanup() -> None:
-    cleaned = []
-
+def test_wrong_arguments_to_a_decorated_generator_are_an_error_of_the_call() -> None:
     @record_function("produce")
+    def produce(first: int) -> Iterator[int]:
+        yield first
+
+    with pytest.raises(TypeError, match="first"):
+        produce()  # type: ignore[call-arg]
+
+
+def test_a_generator_may_be_decorated_twice() -> None:
+    @record_function("outer")
+    @record_function("inner")
     def produce() -> Iterator[int]:
-        try:
-            yield 1
-        finally:
-            cleaned.append(True)
+        yield 1
+
+    with profile() as prof:
+        assert list(produce()) == [1]
+    assert names(prof) == ["outer", "inner"] * 2
+
+
+def test_generators_of_one_function_may_take_turns() -> None:
+    @record_function("produce")
+    def produce(name: str) -> Iterator[None]:
+        for _ in range(2):
+            with record_function(name):
+                yield
+
+    with profile() as prof:
+        assert list(zip(produce("a"), produce("b"), strict=True)) == [(None, None)] * 2
+    runs = [event for event in prof.events() if event.name == "produce"]
+    assert len(runs) == 6
+    assert all(one["end_ns"] <= next_one["start_ns"] for one, next_one in itertools.pairwise(runs))
+
+
+def inner_generator(decorated: Callable[..., Any]) -> Any:
+    """Return the generator that a decorated function has made; who refers to it keeps it from closing by itself."""
+    code = inspect.unwrap(decorated).__code__
+    objects = gc.get_objects()
+    generators = [each for each in objects if inspect.isgenerator(each) and each.gi_code is code]
+    async_generators = [each for each in objects if inspect.isasyncgen(each) and each.ag_code is code]
+    (generator,) = generators + async_generators
+    return generator
+
+
+def test_closing_a_decorated_generator_closes_it() -> None:
+    @record_function("produce")
+    def produce() -> Generator[int, None, None]:
+        yield 1
 
     generator = produce()
-    assert next(iter(generator)) == 1
-    generator.close()  # type: ignore[attr-defined]
-    assert cleaned == [True]
+    assert next(generator) == 1
+    inner = inner_generator(produce)
+    assert inspect.getgeneratorstate(inner) == inspect.GEN_SUSPENDED
+    generator.close()
+    assert inspect.getgeneratorstate(inner) == inspect.GEN_CLOSED
+
+
+def test_a_closed_generator_is_freed_without_the_garbage_collector() -> None:
+    class Data:
+        pass
+
+    data: list[weakref.ref[Data]] = []
+
+    @record_function("produce")
+    def produce() -> Generator[int, None, None]:
+        held = Data()
+        data.append(weakref.ref(held))
+        yield 1
+
+    gc.disable()
+    try:
+        generator = produce()
+        next(generator)
+        generator.close()
+        del generator
+        assert data[0]() is None
+    finally:
+        gc.enable()
+
+
+def test_a_decorated_generator_may_answer_its_end() -> None:
+    @record_function("produce")
+    def produce(answer: str) -> Generator[int, None, str]:
+        try:
+            yield 1
+        except GeneratorExit:
+            if answer == "yield":
+                yield 2
+        return answer
+
+    returns = produce("return")
+    next(returns)
+    with pytest.raises(StopIteration, match="return"):
+        returns.throw(GeneratorExit())
+    yields = produce("yield")
+    next(yields)
+    with pytest.raises(RuntimeError, match="generator ignored GeneratorExit"):
+        yields.close()
+
+
+def test_a_decorated_generator_based_coroutine_can_be_awaited() -> None:
+    @record_function("wait")
+    @types.coroutine
+    def wait() -> Generator[None, None, int]:
+        yield
+        return 7
+
+    async def main() -> int:
+        return await wait()
+
+    with profile() as prof:
+        assert asyncio.run(main()) == 7
+    assert names(prof) == ["wait"] * 2
 
 
 def test_a_decorated_async_generator_is_a_span_for_each_time_it_runs() -> None:
@@ -259,6 +365,79 @@ def test_a_decorated_async_generator_is_a_span_for_each_time_it_runs() -> None:
     assert names(prof) == ["produce"] * 3
 
 
+def in_turns(call: Callable[[asyncio.Event], Awaitable[object]]) -> profile:
+    """Make two calls that wait: the one that begins first ends first."""
+
+    async def main() -> None:
+        gates = [asyncio.Event(), asyncio.Event()]
+        tasks = [asyncio.ensure_future(call(gate)) for gate in gates]
+        await asyncio.sleep(0)
+        for name, gate, task in zip(("first ended", "second ended"), gates, tasks, strict=True):
+            gate.set()
+            await task
+            with record_function(name):
+                pass
+
+    with profile() as prof:
+        asyncio.run(main())
+    return prof
+
+
+def test_coroutines_of_one_function_may_overlap() -> None:
+    @record_function("call")
+    async def call(gate: asyncio.Event) -> None:
+        await gate.wait()
+
+    prof = in_turns(call)
+    first, second, first_ended, second_ended = prof.events()
+    assert [event.name for event in prof.events()] == ["call", "call", "first ended", "second ended"]
+    assert first["end_ns"] <= first_ended["start_ns"] <= second["end_ns"] <= second_ended["start_ns"]
+
+
+def test_async_generators_of_one_function_may_overlap() -> None:
+    @record_function("call")
+    async def produce(gate: asyncio.Event) -> AsyncGenerator[int, None]:
+        await gate.wait()
+        yield 1
+
+    prof = in_turns(lambda gate: anext(produce(gate)))
+    first, second = [event for event in prof.events() if event.name == "call"][:2]
+    first_ended, second_ended = [event for event in prof.events() if event.name.endswith("ended")]
+    assert first["end_ns"] <= first_ended["start_ns"] <= second["end_ns"] <= second_ended["start_ns"]
+
+
+def test_a_decorated_async_generator_can_be_sent_to_thrown_into_and_closed() -> None:
+    heard: list[object] = []
+
+    @record_function("produce")
+    async def produce() -> AsyncGenerator[int, str]:
+        heard.append((yield 1))
+        try:
+            yield 2
+        except KeyError as error:
+            heard.append(error)
+        try:
+            yield 3
+        finally:
+            await asyncio.sleep(0)
+            heard.append("closed")
+
+    async def consume() -> None:
+        generator = produce()
+        assert await anext(generator) == 1
+        inner = inner_generator(produce)
+        assert await generator.asend("sent") == 2
+        assert await generator.athrow(thrown) == 3
+        await generator.aclose()
+        assert heard == ["sent", thrown, "closed"]
+        assert inner.ag_frame is None
+
+    thrown = KeyError("thrown")
+    with profile() as prof:
+        asyncio.run(consume())
+    assert names(prof) == ["produce"] * 4
+
+
 def test_an_object_can_be_pickled_and_subclassed() -> None:
     class Named(record_function):
         pass
@@ -268,3 +447,34 @@ def test_an_object_can_be_pickled_and_subclassed() -> None:
     with profile() as prof, Named("sub"):
         pass
     assert names(prof) == ["sub"]
+
+
+def test_a_subclass_may_pass_its_arguments_on() -> None:
+    class Step(record_function):
+        def __new__(cls, number: int) -> Step:
+            return super().__new__(cls, f"step {number}")
+
+        def __init__(self, number: int) -> None:
+            super().__init__(f"step {number}")
+            self.number = number
+
+        def __enter__(self) -> Step:
+            entered.append(self.number)
+            return super().__enter__()
+
+    @Step(2)
+    async def decorated() -> None:
+        pass
+
+    entered: list[int] = []
+    with profile() as prof:
+        with Step(1):
+            pass
+        asyncio.run(decorated())
+    assert names(prof) == ["step 1", "step 2"]
+    assert entered == [1, 2]
+
+
+def test_an_object_can_be_referred_to_weakly() -> None:
+    scope = record_function("x")
+    assert weakref.ref(scope)() is scope

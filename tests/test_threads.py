@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 import threading
+import time
+
+import pytest
 
 from mindtorch_v2.profiler import profile, record_function
 
@@ -118,3 +124,112 @@ def test_a_forked_child_starts_clean_and_the_parent_goes_on() -> None:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         scope("after")
     assert [event.name for event in prof.events()] == ["before", "after"]
+
+
+def test_the_only_thread_is_thread_1() -> None:
+    program = """
+from mindtorch_v2.profiler import profile, record_function
+with profile() as prof, record_function("work"):
+    pass
+print([event.thread for event in prof.events()])
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout == "[1]\n"
+
+
+def test_a_recording_from_before_a_fork_is_over_in_the_child() -> None:
+    calls: list[int] = []
+
+    def in_the_child() -> None:
+        with pytest.raises(RuntimeError, match="must be running to step"):
+            prof.step()
+        prof.stop()
+        assert calls == []
+        with pytest.raises(RuntimeError, match="belongs to another process: it was started before a fork"):
+            prof.events()
+        assert prof.step_num == 1
+        with prof:
+            scope("own")
+        assert [(event.name, event["step"]) for event in prof.events()] == [("own", 1)]
+        assert calls == [os.getpid()]
+
+    with profile(on_trace_ready=lambda _: calls.append(os.getpid())) as prof:
+        prof.step()
+        scope("work")
+        child = os.fork()
+        if child == 0:
+            try:
+                in_the_child()
+            except BaseException:
+                os._exit(1)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert calls == [os.getpid()]
+    assert [event.name for event in prof.events()] == ["work"]
+
+
+class Reader:
+    """Asks for the events of a long recording, over and over, on a thread of its own."""
+
+    def __init__(self, prof: profile) -> None:
+        self.prof = prof
+        self.is_over = False
+        self.thread = threading.Thread(target=self.read)
+
+    def read(self) -> None:
+        while not self.is_over:
+            self.prof.events()
+
+    def __enter__(self) -> None:
+        repeated = record_function("x")
+        for _ in range(200_000):
+            with repeated:
+                pass
+        self.thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.is_over = True
+        self.thread.join()
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_a_child_forked_while_a_trace_is_made_does_not_hang() -> None:
+    with profile() as prof, Reader(prof):
+        for _ in range(5):
+            time.sleep(0.01)
+            child = os.fork()
+            if child == 0:
+                signal.alarm(5)
+                prof.stop()
+                os._exit(prof.step_num)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_waiting_for_a_trace_to_be_made_lets_other_threads_run() -> None:
+    turns = 0
+    is_over = False
+
+    def turn() -> None:
+        nonlocal turns
+        while not is_over:
+            turns += 1
+            time.sleep(0)
+
+    interval = sys.getswitchinterval()
+    other = threading.Thread(target=turn)
+    with profile() as prof, Reader(prof):
+        other.start()
+        try:
+            # So that another thread runs during a step only if the step lets it.
+            sys.setswitchinterval(1000)
+            others_ran = False
+            for _ in range(100):
+                time.sleep(0.001)
+                before = turns
+                prof.step()
+                others_ran = others_ran or turns > before
+        finally:
+            sys.setswitchinterval(interval)
+            is_over = True
+            other.join()
+    assert others_ran

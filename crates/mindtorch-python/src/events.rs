@@ -5,8 +5,8 @@ use crate::view::{TraceView, micros};
 use mindtorch_profiler::{SpanKind, SpanRef};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
+use pyo3::types::{PyIterator, PyTuple};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The keys that every event has.
 const KEYS: [&str; 9] =
@@ -95,7 +95,7 @@ impl FunctionEvent {
     /// The number of its thread, from 1, in the order in which threads first recorded something.
     #[getter]
     fn thread(&self) -> u32 {
-        self.span().thread().number + 1
+        self.span().thread().number
     }
 
     /// When it began and ended, in microseconds since the recording began.
@@ -133,13 +133,8 @@ impl FunctionEvent {
 
     /// The events that it contains directly.
     #[getter]
-    fn cpu_children(&self) -> Vec<Self> {
-        let this = self.span();
-        let thread = this.thread().number;
-        let later = (self.row + 1..self.view.trace.span_count()).filter_map(|row| self.view.trace.span(row));
-        let within = later.take_while(|span| span.start_ns() <= this.end_ns() && span.thread().number == thread);
-        let children = within.filter(|span| span.parent().is_some_and(|parent| parent.row() == self.row));
-        children.map(|child| self.same_view(child.row())).collect()
+    fn cpu_children(&self, py: Python<'_>) -> Vec<Self> {
+        self.view.children(py).of(self.row).map(|child| self.same_view(child)).collect()
     }
 
     /// Whether it ended on another thread than it began.
@@ -151,6 +146,12 @@ impl FunctionEvent {
     #[getter]
     fn is_user_annotation(&self) -> bool {
         self.span().kind() == SpanKind::Annotation
+    }
+
+    /// Whether it had begun before the profiler did. If so, its start is the recording's.
+    #[getter]
+    fn is_cut_at_start(&self) -> bool {
+        self.span().is_cut_at_start()
     }
 
     /// Whether it ended while the profiler ran. If not, its end is the recording's.
@@ -173,10 +174,27 @@ impl FunctionEvent {
         KEYS
     }
 
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        KEYS.iter().filter_map(|key| self.value(py, key).transpose()).collect()
+    }
+
+    fn items<'py>(&self, py: Python<'py>) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
+        Ok(KEYS.into_iter().zip(self.values(py)?).collect())
+    }
+
+    #[pyo3(signature = (key, default = None, /))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let value = key.extract::<&str>().ok().map(|key| self.value(py, key)).transpose()?.flatten();
+        Ok(value.or(default))
+    }
+
     fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let text = key.extract::<&str>().ok();
-        let value = text.map(|text| self.value(py, text)).transpose()?.flatten();
-        value.ok_or_else(|| PyKeyError::new_err(key.clone().unbind()))
+        self.get(py, key, None)?.ok_or_else(|| PyKeyError::new_err(key.clone().unbind()))
     }
 
     fn __contains__(&self, key: &Bound<'_, PyAny>) -> bool {
@@ -187,8 +205,8 @@ impl FunctionEvent {
         KEYS.len()
     }
 
-    fn __iter__(&self) -> EventFields {
-        EventFields { next: AtomicUsize::new(0) }
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        PyTuple::new(py, KEYS)?.try_iter()
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
@@ -228,22 +246,5 @@ impl Interval {
 
     fn __repr__(&self) -> String {
         format!("Interval(start={:.3}, end={:.3})", self.start, self.end)
-    }
-}
-
-/// Gives the keys of an event.
-#[pyclass(frozen, module = "mindtorch_v2._core")]
-pub(crate) struct EventFields {
-    next: AtomicUsize,
-}
-
-#[pymethods]
-impl EventFields {
-    fn __iter__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    fn __next__(&self) -> Option<&'static str> {
-        KEYS.get(self.next.fetch_add(1, Ordering::Relaxed)).copied()
     }
 }

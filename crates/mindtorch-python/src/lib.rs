@@ -17,7 +17,7 @@ mod _core {
     #[pymodule_export]
     use crate::averages::FunctionEventAvg;
     #[pymodule_export]
-    use crate::events::{EventFields, FunctionEvent, Interval};
+    use crate::events::{FunctionEvent, Interval};
     #[pymodule_export]
     use crate::profile::{Results, Session};
     #[pymodule_export]

@@ -3,14 +3,14 @@
 use mindtorch_profiler::{Capture, Name, Span, SpanArgs, SpanKind, capture};
 use pyo3::exceptions::{PyAssertionError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Names a part of the program. While a profiler is running it is recorded, with all that happens in it; otherwise it
 /// costs next to nothing. Use it as a context manager or as a decorator; one object may be entered any number of times.
-#[pyclass(frozen, subclass, name = "record_function", module = "mindtorch_v2.profiler")]
+#[pyclass(frozen, subclass, weakref, name = "record_function", module = "mindtorch_v2.profiler")]
 pub(crate) struct RecordFunction {
     /// What the span is called.
     #[pyo3(get)]
@@ -56,6 +56,10 @@ impl RecordFunction {
             open: Mutex::new(SmallVec::new()),
         })
     }
+
+    /// Does nothing: it is here for subclasses, whose `__init__` passes its arguments on.
+    #[pyo3(signature = (*_args, **_kwargs))]
+    fn __init__(&self, _args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) {}
 
     fn __enter__<'py>(slf: &Bound<'py, Self>) -> Bound<'py, Self> {
         let this = slf.get();

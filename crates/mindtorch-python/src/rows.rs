@@ -5,9 +5,9 @@ use crate::error::unknown_sort_key;
 use crate::events::FunctionEvent;
 use crate::view::{TraceView, micros};
 use mindtorch_profiler::{Averages, SortKey, TableOptions, TimeUnit};
-use pyo3::exceptions::{PyAssertionError, PyIndexError, PyTypeError};
+use pyo3::exceptions::{PyAssertionError, PyIndexError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PySlice};
+use pyo3::types::{PyInt, PyList, PySlice};
 use std::sync::Arc;
 
 /// A list of events, or of averages over them. It answers as a list does, and prints as a table.
@@ -81,11 +81,8 @@ impl EventList {
             let place = |step: usize| (slice.start + step.cast_signed() * slice.step).cast_unsigned();
             return Ok(self.0.items(py, (0..slice.slicelength).map(place))?.into_any());
         }
-        let Ok(index) = index.call_method0("__index__").and_then(|index| index.extract::<isize>()) else {
-            let found = index.get_type().name()?;
-            return Err(PyTypeError::new_err(format!("list indices must be integers or slices, not {found}")));
-        };
-        let at = if index < 0 { index.checked_add_unsigned(self.0.len()) } else { Some(index) };
+        let index = list_index(index)?;
+        let at = index.and_then(|index| if index < 0 { index.checked_add_unsigned(self.0.len()) } else { Some(index) });
         let at = at.and_then(|at| usize::try_from(at).ok());
         let item = at.map(|at| self.0.item(py, at)).transpose()?.flatten();
         item.ok_or_else(|| PyIndexError::new_err("list index out of range"))
@@ -142,20 +139,19 @@ impl EventList {
         &self,
         py: Python<'_>,
         sort_by: Option<&str>,
-        row_limit: Option<i64>,
+        #[pyo3(from_py_with = row_limit)] row_limit: Option<usize>,
         max_src_column_width: Option<i64>,
         max_name_column_width: Option<i64>,
         max_shapes_column_width: Option<i64>,
         header: Option<String>,
-        top_level_events_only: bool,
+        #[pyo3(from_py_with = PyAnyMethods::is_truthy)] top_level_events_only: bool,
         time_unit: Option<&str>,
     ) -> PyResult<String> {
         let sort_by = sort_by.map(str::parse::<SortKey>).transpose().map_err(|error| unknown_sort_key(&error))?;
         let width = |width: Option<i64>| width.map(|width| usize::try_from(width).unwrap_or(0));
         let options = TableOptions {
             sort_by,
-            // A negative limit is no limit.
-            row_limit: row_limit.and_then(|limit| usize::try_from(limit).ok()),
+            row_limit,
             max_name_column_width: width(max_name_column_width),
             max_src_column_width: width(max_src_column_width),
             max_shapes_column_width: width(max_shapes_column_width),
@@ -169,6 +165,32 @@ impl EventList {
             },
         };
         Ok(py.detach(|| self.0.table(&options)))
+    }
+}
+
+/// The number that a list would take for this index, or the error that it would raise; None is out of any list's range.
+fn list_index(index: &Bound<'_, PyAny>) -> PyResult<Option<isize>> {
+    if index.is_instance_of::<PyInt>() {
+        return integer(index);
+    }
+    if !index.get_type().hasattr("__index__")? {
+        let found = index.get_type().name()?;
+        return Err(PyTypeError::new_err(format!("list indices must be integers or slices, not {found}")));
+    }
+    integer(&index.py().import("operator")?.call_method1("index", (index,))?)
+}
+
+/// A negative limit is no limit, nor is one that no list can reach.
+fn row_limit(limit: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+    let limit = if limit.is_none() { None } else { integer(limit)? };
+    Ok(limit.and_then(|limit| usize::try_from(limit).ok()))
+}
+
+/// The value of an integer; None if it is out of range.
+fn integer(value: &Bound<'_, PyAny>) -> PyResult<Option<isize>> {
+    match value.extract::<isize>() {
+        Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => Ok(None),
+        value => value.map(Some),
     }
 }
 

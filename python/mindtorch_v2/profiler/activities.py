@@ -28,8 +28,8 @@ def parse_activities(activities: Iterable[ProfilerActivity | str] | None) -> set
     """Return the activities that a user asked for, by member or by name; None asks for all that are supported."""
     if activities is None:
         return supported_activities()
-    if isinstance(activities, str):
-        raise ValueError(f"activities must be a list of activities, such as [{activities!r}], not a single name")
+    if isinstance(activities, str) or not hasattr(activities, "__iter__"):
+        raise ValueError(f"activities must be a list of activities, such as ['CPU'], not {activities!r}")
     parsed: set[ProfilerActivity] = set()
     for item in activities:
         activity = _parse(item)

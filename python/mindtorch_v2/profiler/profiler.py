@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 from mindtorch_v2._core import Session
 from mindtorch_v2.profiler.activities import ProfilerActivity, parse_activities, supported_activities
 
 # Not imported from typing, which takes longer to import than this package.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable
     from types import TracebackType
 
@@ -58,9 +59,12 @@ class profile:
         """Start to record. What an earlier recording of this object holds is let go."""
         if self._session is not None and self._session.is_running:
             raise RuntimeError("Profiler is already running: stop it before starting it again")
+        activities = self.activities & supported_activities()
+        if not activities:
+            raise AssertionError("No activities specified for the profiler")
         self._session = Session(
-            cpu=ProfilerActivity.CPU in self.activities,
-            device=ProfilerActivity.NPU in self.activities,
+            cpu=ProfilerActivity.CPU in activities,
+            device=ProfilerActivity.NPU in activities,
             first_step=self.step_num,
         )
 
@@ -89,9 +93,14 @@ class profile:
         """Return the events grouped by name, with sums and averages. While running: those so far."""
         return self._results("getting key averages").key_averages()
 
-    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
+    def export_chrome_trace(self, path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> None:
         """Write a trace for chrome://tracing or ui.perfetto.dev; compressed if the path ends in ``.gz``."""
-        self._results("exporting chrome trace").export_chrome_trace(path)
+        results = self._results("exporting chrome trace")
+        name = os.fsdecode(path)
+        if "\0" in name:
+            # As open() says it; the engine would report that the file cannot be created.
+            raise ValueError("embedded null byte")
+        results.export_chrome_trace(name)
 
     def _results(self, purpose: str) -> Results:
         if self._session is None:
