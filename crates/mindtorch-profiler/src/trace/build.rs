@@ -248,13 +248,13 @@ impl TraceBuilder {
         self.add_named_span(step, step.head.name, Capture::NONE);
     }
 
-    #[inline]
+    #[inline(always)]
     fn add_span(&mut self, raw: &RawSpan, capture: Capture) {
         let name = self.names.local(raw.head.name);
         self.add_named_span(raw, name, capture);
     }
 
-    #[inline]
+    #[inline(always)]
     fn add_named_span(&mut self, raw: &RawSpan, name: u32, capture: Capture) {
         let Some(kind) = SpanKind::of_record(raw.head.kind) else { return };
         let row = self.spans.len();
