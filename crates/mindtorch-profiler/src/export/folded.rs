@@ -57,7 +57,7 @@ pub(super) fn write(trace: &Trace, metric: StackMetric, out: &mut dyn Write) -> 
         };
         paths.push(path);
         tree.ns[path as usize] += match metric {
-            StackMetric::SelfCpuTime => trace.spans.self_ns[row],
+            StackMetric::SelfCpuTime => trace.spans.self_ns.get(row),
             StackMetric::SelfDeviceTime => trace.spans.device_ns.own.get(row),
         };
     }

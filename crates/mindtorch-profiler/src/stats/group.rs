@@ -121,10 +121,11 @@ impl<'a> Grouping<'a> {
             let rows = info.spans.clone();
             // Taken apart into slices of one length, the columns are read without checks.
             let names = spans.name[rows.clone()].iter().zip(&spans.kind[rows.clone()]);
-            let times = spans.start[rows.clone()].iter().zip(&spans.end[rows.clone()]);
-            let selves = spans.self_ns[rows.clone()].iter().zip(&spans.flags[rows.clone()]);
+            let times = spans.start[rows.clone()].iter().zip(spans.duration.range(rows.clone()));
+            let selves = spans.self_ns.range(rows.clone()).zip(&spans.flags[rows.clone()]);
             for (row, ((names, times), selves)) in rows.zip(names.zip(times).zip(selves)) {
-                let (((&name, &kind), (&start, &end)), (&self_ns, &flags)) = ((names, times), selves);
+                let (((&name, &kind), (&start, duration)), (self_ns, &flags)) = ((names, times), selves);
+                let end = start + duration;
                 let group = self.group_of(row, name, kind);
                 self.add_span(group, Row { row, thread, start, end, self_ns, flags });
             }

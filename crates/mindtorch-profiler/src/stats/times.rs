@@ -17,9 +17,9 @@ pub(super) struct Row {
 impl Row {
     pub(super) fn of(trace: &Trace, row: usize) -> Self {
         let spans = &trace.spans;
-        let (start, end) = (spans.start[row], spans.end[row]);
+        let (start, end) = (spans.start[row], spans.end(row));
         let thread = trace.thread_of(row);
-        Self { row, thread, start, end, self_ns: spans.self_ns[row], flags: spans.flags[row] }
+        Self { row, thread, start, end, self_ns: spans.self_ns.get(row), flags: spans.flags[row] }
     }
 }
 

@@ -268,7 +268,7 @@ impl TraceBuilder {
         let elsewhere = raw.head.is_closed_elsewhere() && !is_open;
         let flags = SpanFlags::new(raw.begin < self.clock.from_ticks, is_open, elsewhere);
         self.spans.start.push(start);
-        self.spans.end.push(end);
+        self.spans.duration.push(end - start);
         self.spans.self_ns.push(0);
         self.spans.name.push(name);
         self.spans.kind.push(kind);

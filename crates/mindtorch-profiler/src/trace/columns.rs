@@ -1,5 +1,6 @@
 //! The columns of a trace: one entry a span in each, in the order of thread and beginning.
 
+use super::nanos::Nanos;
 use crate::recorder::SpanKind;
 
 /// How a span met the window's edges.
@@ -37,8 +38,8 @@ impl SpanFlags {
 #[derive(Debug, Default)]
 pub(crate) struct SpanColumns {
     pub(crate) start: Vec<u64>,
-    pub(crate) end: Vec<u64>,
-    pub(crate) self_ns: Vec<u64>,
+    pub(crate) duration: Nanos,
+    pub(crate) self_ns: Nanos,
     /// Index into the trace's names.
     pub(crate) name: Vec<u32>,
     pub(crate) parent: Vec<u32>,
@@ -79,8 +80,8 @@ impl SpanColumns {
 
     pub(crate) fn reserve(&mut self, rows: usize) {
         self.start.reserve_exact(rows);
-        self.end.reserve_exact(rows);
-        self.self_ns.reserve_exact(rows);
+        self.duration.reserve(rows);
+        self.self_ns.reserve(rows);
         self.name.reserve_exact(rows);
         self.parent.reserve_exact(rows);
         self.kind.reserve_exact(rows);
@@ -90,8 +91,8 @@ impl SpanColumns {
     /// Gives back what `reserve` took too much.
     pub(crate) fn shrink(&mut self) {
         self.start.shrink_to_fit();
-        self.end.shrink_to_fit();
-        self.self_ns.shrink_to_fit();
+        self.duration.shrink();
+        self.self_ns.shrink();
         self.name.shrink_to_fit();
         self.parent.shrink_to_fit();
         self.kind.shrink_to_fit();
@@ -105,6 +106,11 @@ impl SpanColumns {
         self.device_ns.own.0.shrink_to_fit();
     }
 
+    #[inline]
+    pub(crate) fn end(&self, row: usize) -> u64 {
+        self.start[row] + self.duration.get(row)
+    }
+
     pub(crate) fn detail(&self, row: usize) -> Option<&DetailRow> {
         let place = self.details.get(row).checked_sub(1)?;
         Some(&self.detail_rows[place as usize])
@@ -115,8 +121,8 @@ impl SpanColumns {
             column.capacity() * size_of::<T>()
         }
         of(&self.start)
-            + of(&self.end)
-            + of(&self.self_ns)
+            + self.duration.memory_bytes()
+            + self.self_ns.memory_bytes()
             + of(&self.name)
             + of(&self.parent)
             + of(&self.kind)

@@ -4,6 +4,7 @@ mod build;
 mod columns;
 mod launches;
 mod names;
+mod nanos;
 mod nesting;
 mod records;
 mod rows;
@@ -146,7 +147,7 @@ impl Trace {
         // The rows are runs, one a thread, that are sorted already; the sort finds and merges them.
         rows.sort_by_key(|&row| {
             let row = row as usize;
-            (self.spans.start[row], std::cmp::Reverse(self.spans.end[row]))
+            (self.spans.start[row], std::cmp::Reverse(self.spans.end(row)))
         });
         rows
     }

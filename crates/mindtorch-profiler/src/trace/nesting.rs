@@ -9,6 +9,8 @@
 //! For spans that nest, both are what everyone expects. Every span is pushed and popped once on each stack, whatever its
 //! depth and however the spans overlap.
 
+use super::nanos::Nanos;
+
 pub(super) const NO_PARENT: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
@@ -33,7 +35,7 @@ pub(super) struct Nesting {
 
 impl Nesting {
     /// Adds a span and returns its parent's row. Spans must come in the order of their starts.
-    pub(super) fn enter(&mut self, row: u32, start: u64, end: u64, self_ns: &mut [u64]) -> u32 {
+    pub(super) fn enter(&mut self, row: u32, start: u64, end: u64, self_ns: &mut Nanos) -> u32 {
         self.advance(start, self_ns);
         self.open.push(Open { row, end });
         while self.containers.last().is_some_and(|last| last.end < end) {
@@ -46,13 +48,13 @@ impl Nesting {
     }
 
     /// The row of the span that owns the instant `now`, which must not lie before the last start.
-    pub(super) fn owner(&mut self, now: u64, self_ns: &mut [u64]) -> u32 {
+    pub(super) fn owner(&mut self, now: u64, self_ns: &mut Nanos) -> u32 {
         self.advance(now, self_ns);
         self.open.last().map_or(NO_PARENT, |top| top.row)
     }
 
     /// Ends the pass: gives out the time after the last start. Says whether spans overlapped without nesting.
-    pub(super) fn finish(&mut self, self_ns: &mut [u64]) -> bool {
+    pub(super) fn finish(&mut self, self_ns: &mut Nanos) -> bool {
         self.advance(u64::MAX, self_ns);
         self.containers.clear();
         self.settled = 0;
@@ -60,11 +62,11 @@ impl Nesting {
     }
 
     /// Gives out the time up to `now`, and closes what has ended by then.
-    fn advance(&mut self, now: u64, self_ns: &mut [u64]) {
+    fn advance(&mut self, now: u64, self_ns: &mut Nanos) {
         while let Some(top) = self.open.last() {
             let until = top.end.min(now);
             if until > self.settled {
-                self_ns[top.row as usize] += until - self.settled;
+                self_ns.add(top.row as usize, until - self.settled);
                 self.settled = until;
             }
             if top.end > now {
@@ -87,12 +89,13 @@ mod tests {
 
     /// Parents and self times of spans given as (start, end).
     fn nest(spans: &[(u64, u64)]) -> (Vec<u32>, Vec<u64>) {
-        let mut self_ns = vec![0; spans.len()];
+        let mut self_ns = Nanos::default();
+        spans.iter().for_each(|_| self_ns.push(0));
         let mut nesting = Nesting::default();
         let enter = |(row, &(start, end))| nesting.enter(row as u32, start, end, &mut self_ns);
         let parents = spans.iter().enumerate().map(enter).collect();
         nesting.finish(&mut self_ns);
-        (parents, self_ns)
+        (parents, self_ns.range(0..spans.len()).collect())
     }
 
     const NONE: u32 = NO_PARENT;

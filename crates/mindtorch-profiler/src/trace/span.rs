@@ -41,18 +41,18 @@ impl<'a> SpanRef<'a> {
 
     /// When it ended.
     pub fn end_ns(&self) -> u64 {
-        self.trace.spans.end[self.row]
+        self.trace.spans.end(self.row)
     }
 
     /// How long it took.
     pub fn duration_ns(&self) -> u64 {
-        self.end_ns() - self.start_ns()
+        self.trace.spans.duration.get(self.row)
     }
 
     /// How long it took without what it contains. 0 for a span that was closed on another thread, since its own thread
     /// went on meanwhile.
     pub fn self_ns(&self) -> u64 {
-        self.trace.spans.self_ns[self.row]
+        self.trace.spans.self_ns.get(self.row)
     }
 
     /// The span that contains it, on the same thread.

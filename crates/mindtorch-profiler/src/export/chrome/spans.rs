@@ -23,7 +23,7 @@ impl ChromeWriter<'_, '_> {
                 self.json.raw(&place);
                 self.json.micros(self.origin_ns + start);
                 self.json.raw(",\"dur\":");
-                self.json.micros(spans.end[row] - start);
+                self.json.micros(spans.duration.get(row));
                 self.json.raw(",\"args\":{\"External id\":");
                 self.json.int(row + 1);
                 // Spans are the first events, so their rows are their numbers.
