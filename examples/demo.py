@@ -78,12 +78,12 @@ def load(batches: queue.Queue[list[Point]]) -> None:
 def train(network: Network, batches: queue.Queue[list[Point]], prof: profile) -> float:
     """Train on every batch; return the share of the last one that was classified correctly."""
     correct = 0
-    for number in range(BATCHES):
+    for _ in range(BATCHES):
         with record_function("wait for data"):
             batch = batches.get()
         correct = 0
         gradients = Gradients()
-        with record_function("train step", f"batch {number}"):
+        with record_function("train step"):
             for point in batch:
                 hidden, output = network.forward(point[0], point[1])
                 gradients.add(network, point, hidden, output)

@@ -7,7 +7,7 @@ use super::{Recorder, fork};
 use crate::capture::Capture;
 use crate::clock::{Clock, read_tsc};
 use crate::names::{Name, Stack};
-use crate::quiet::Quiet;
+use crate::quiet::{Quiet, QuietDrop};
 use std::cell::{Cell, RefCell};
 use std::sync::LazyLock;
 // Not loom's, which cannot be static: the model checker works on recorders of its own.
@@ -34,12 +34,13 @@ thread_local! {
 }
 
 /// The writer of a thread of this process.
-struct LocalWriter(ThreadWriter);
+struct LocalWriter(ThreadWriter, QuietDrop);
 
 impl Drop for LocalWriter {
     fn drop(&mut self) {
         // The log may be freed now, and another thread's take its address.
         HERE.set(0);
+        self.1.begin();
     }
 }
 
@@ -85,7 +86,7 @@ fn register(writer: &mut Option<LocalWriter>) {
     let _quiet = Quiet::new();
     let new = Recorder::global().thread(os_thread_id(), thread_name().as_deref());
     HERE.set(new.address());
-    *writer = Some(LocalWriter(new));
+    *writer = Some(LocalWriter(new, QuietDrop::default()));
 }
 
 #[cold]
