@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PySlice};
 use std::sync::Arc;
 
-/// A list of events, or of averages over them. It answers as a list does, and prints as a table.
+/// A list of events, or of averages over them: indexed, sliced and iterated as a list is. It prints as a table.
 #[pyclass(frozen, sequence, module = "mindtorch_v2._core")]
 pub(crate) struct EventList(Rows);
 

@@ -1,13 +1,13 @@
 //! The record: what one event is in memory.
 //!
 //! A record is one slot of 32 bytes, or two when it has details. Names, input shapes and stacks are ids into tables, so a
-//! record owns nothing. Fresh memory is the largest cost of recording (a page fault costs more than the sixty events
-//! that fill the page), which is why a plain span takes one slot.
+//! record owns nothing. Fresh memory is a large part of the cost of recording (the first touch of a page costs as much as
+//! recording sixty events, and a page holds 128), which is why a plain span takes one slot.
 //!
 //! ```text
 //! slot 1   w0              w1         w2                                        w3
 //! span     begin ticks     end ticks  name:32 | track:16 | flags:8 | kind:8     inputs:32 | stack:32
-//! memory   ticks           address    as above, track = device                  bytes (signed)
+//! memory   ticks           address    name 0 = host, 1 = device; track = number bytes (signed)
 //! device   begin ticks     end ticks  as above, track = stream                  device:32 | 0
 //! counter  ticks           value f64  as above                                  0
 //! mark     ticks           0          as above                                  0
