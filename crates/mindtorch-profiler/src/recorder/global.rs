@@ -21,10 +21,16 @@ static IS_TSC: AtomicBool = AtomicBool::new(false);
 
 static GLOBAL: LazyLock<Recorder> = LazyLock::new(|| {
     fork::register();
+    // Here, before any thread registers: a child that is forked while a thread is in the middle of this would wait for ever.
+    #[cfg(target_os = "linux")]
+    let _ = PROCESS_NAME.set(std::fs::read("/proc/self/comm").unwrap_or_default());
     let clock = Clock::system();
     IS_TSC.store(matches!(clock, Clock::Tsc(_)), Ordering::Relaxed);
     Recorder::new(clock, true)
 });
+
+#[cfg(target_os = "linux")]
+static PROCESS_NAME: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
 
 thread_local! {
     static WRITER: RefCell<Option<LocalWriter>> = const { RefCell::new(None) };
@@ -219,13 +225,12 @@ pub fn mark(name: Name) {
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "the standard library tells a thread's name only while the thread is well")]
 fn thread_name() -> Option<String> {
-    static PROCESS: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
     let mut name = [0u8; 16];
     // SAFETY: the buffer has the 16 bytes that this call may write, with a zero at the end.
     unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
     let name = name.split(|&byte| byte == 0).next()?;
-    let process = PROCESS.get_or_init(|| std::fs::read("/proc/self/comm").unwrap_or_default());
-    (!name.is_empty() && name != process.trim_ascii_end()).then(|| String::from_utf8_lossy(name).into_owned())
+    let process = PROCESS_NAME.get().map_or(&[][..], |name| name.trim_ascii_end());
+    (!name.is_empty() && name != process).then(|| String::from_utf8_lossy(name).into_owned())
 }
 
 #[cfg(not(target_os = "linux"))]
