@@ -6,19 +6,52 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
 
 DEMO = Path(__file__).parent.parent / "examples" / "demo.py"
 
 
-def test_prints_a_table_and_writes_the_trace_it_names(tmp_path: Path) -> None:
-    run = subprocess.run([sys.executable, DEMO], cwd=tmp_path, capture_output=True, text=True, check=True)
+@pytest.fixture(scope="module")
+def output(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """Return what the demonstration printed and where it wrote its files."""
+    directory = tmp_path_factory.mktemp("demo")
+    run = subprocess.run([sys.executable, DEMO], cwd=directory, capture_output=True, text=True, check=True)
     assert run.stderr == ""
-    for name in ("forward", "backward", "optimizer", "load batch", "Self CPU time total"):
-        assert name in run.stdout
-    assert "demo-output/trace.json" in run.stdout
-    trace = json.loads((tmp_path / "demo-output" / "trace.json").read_text(encoding="utf-8"))
-    spans = [event for event in trace["traceEvents"] if event.get("cat") == "user_annotation"]
-    loaders = {span["tid"] for span in spans if span["name"] == "load batch"}
-    trainers = {span["tid"] for span in spans if span["name"] == "train step"}
-    assert len(loaders) == len(trainers) == 1
-    assert loaders != trainers
+    return run.stdout, directory
+
+
+def test_prints_a_table_for_each_device(output: tuple[str, Path]) -> None:
+    printed, _ = output
+    tables = printed.split("Where the time went on ")[1:]
+    assert [table.partition(":")[0] for table in tables] == ["cpu", "npu"]
+    for table in tables:
+        assert "# of Calls" in table
+        assert "Self CPU time total" in table
+
+
+def test_learns_the_same_on_each_device(output: tuple[str, Path]) -> None:
+    printed, _ = output
+    cpu, npu = (line.partition("; ")[2] for line in printed.splitlines() if "; loss from " in line)
+    assert cpu == npu
+
+
+@pytest.mark.parametrize("device", ["cpu", "npu"])
+def test_writes_the_trace_that_it_names(output: tuple[str, Path], device: str) -> None:
+    printed, directory = output
+    name = f"demo-output/trace-{device}.json"
+    assert name in printed
+    trace = json.loads((directory / name).read_text(encoding="utf-8"))
+    annotations = [event["name"] for event in trace["traceEvents"] if event.get("cat") == "user_annotation"]
+    for part in ("load batch", "forward", "backward", "optimizer"):
+        assert annotations.count(part) == 8
+
+
+def test_draws_memory_for_each_device(output: tuple[str, Path]) -> None:
+    printed, directory = output
+    assert "demo-output/memory.svg" in printed
+    picture = ET.fromstring((directory / "demo-output" / "memory.svg").read_text(encoding="utf-8"))
+    assert len(picture.findall(".//{*}polyline")) == 2
+    # One sample before the first step, and one after each of a step's four parts.
+    assert len(picture.findall(".//{*}circle")) == 2 * (1 + 4 * 8)

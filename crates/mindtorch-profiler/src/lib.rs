@@ -121,7 +121,7 @@ pub use macros::CallSite;
 pub use names::{Input, Inputs, InputsEncoder, Name, Stack};
 pub use recorder::{
     Device, DeviceSpan, Memory, Recorder, Span, SpanArgs, SpanId, SpanKind, SpanToken, ThreadWriter, Ticks, capture,
-    counter, device_span, mark, memory,
+    counter, device_span, mark, memory, thread_number,
 };
 pub use session::{Recording, Session, SessionBuilder};
 pub use stats::{Average, Averages, GroupBy, SortKey, TableOptions, TimeUnit, UnknownSortKey};

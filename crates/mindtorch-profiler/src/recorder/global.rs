@@ -262,3 +262,8 @@ pub(super) fn reset_after_fork(registry: &mut super::Registry) {
     // shared until it is written to, which it is not.
     std::mem::forget(std::mem::take(&mut registry.threads));
 }
+
+/// The number that traces have for this thread, by which a backward node refers to the thread of its forward operator.
+pub fn thread_number() -> u32 {
+    with_writer(|writer| writer.thread_number()).unwrap_or(0)
+}

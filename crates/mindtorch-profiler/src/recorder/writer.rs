@@ -46,6 +46,11 @@ impl ThreadWriter {
         Self { recorder, log, clock, chunk, next: 0, opened: 0 }
     }
 
+    /// The number that traces have for this thread.
+    pub fn thread_number(&self) -> u32 {
+        self.log.serial
+    }
+
     /// What the recorder collects now.
     pub fn capture(&self) -> Capture {
         self.recorder.capture()

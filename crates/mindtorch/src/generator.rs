@@ -1,0 +1,119 @@
+//! Where random numbers come from.
+
+use crate::kernels::random::Random;
+use crate::kernels::twister::{Twister, WORDS};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+/// The seed of a new generator, as torch has it.
+const DEFAULT_SEED: u64 = 67_280_421_310_721;
+/// A stored state: the seed, the next word, whether a normal number is left, the number, and the words.
+const STATE_BYTES: usize = 8 + 8 + 8 + 8 + 4 * WORDS;
+
+/// A source of random numbers, the same for the same seed. Threads may share it: each draws what it asks for at once.
+#[derive(Debug)]
+pub struct Generator {
+    source: Mutex<Source>,
+}
+
+struct Source {
+    seed: u64,
+    random: Random,
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Source").field("seed", &self.seed).finish_non_exhaustive()
+    }
+}
+
+/// Bytes that are no state of a generator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("these {0} bytes are not the state of a generator")]
+pub struct InvalidState(usize);
+
+static DEFAULT: LazyLock<Generator> = LazyLock::new(|| {
+    let generator = Generator::new();
+    generator.seed();
+    generator
+});
+
+impl Generator {
+    /// A generator with torch's default seed.
+    pub fn new() -> Self {
+        Self { source: Mutex::new(Source { seed: DEFAULT_SEED, random: Random::new(DEFAULT_SEED) }) }
+    }
+
+    /// The generator that is used where none is named. Its first seed is different in every process.
+    pub fn default_generator() -> &'static Self {
+        &DEFAULT
+    }
+
+    /// Starts again, with the numbers that a seed stands for.
+    pub fn manual_seed(&self, seed: u64) {
+        *self.source() = Source { seed, random: Random::new(seed) };
+    }
+
+    /// Starts again with a seed that cannot be foretold, and tells it.
+    pub fn seed(&self) -> u64 {
+        // The keys of hash tables are random. Scripts may hold the seed as a double: 53 bits.
+        let seed = RandomState::new().hash_one(DEFAULT_SEED) >> 11;
+        self.manual_seed(seed);
+        seed
+    }
+
+    /// The seed that it started with.
+    pub fn initial_seed(&self) -> u64 {
+        self.source().seed
+    }
+
+    /// Where it is in its numbers, for [`set_state`](Self::set_state).
+    pub fn get_state(&self) -> Vec<u8> {
+        let source = self.source();
+        let (words, next) = source.random.twister.position();
+        let normal = source.random.normal;
+        let mut bytes = Vec::with_capacity(STATE_BYTES);
+        bytes.extend(source.seed.to_le_bytes());
+        bytes.extend((next as u64).to_le_bytes());
+        bytes.extend(u64::from(normal.is_some()).to_le_bytes());
+        bytes.extend(normal.unwrap_or(0.0).to_le_bytes());
+        bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        bytes
+    }
+
+    /// Goes back to where it was when [`get_state`](Self::get_state) was called, or to where another generator was.
+    pub fn set_state(&self, bytes: &[u8]) -> Result<(), InvalidState> {
+        let source = Source::from_bytes(bytes).ok_or(InvalidState(bytes.len()))?;
+        *self.source() = source;
+        Ok(())
+    }
+
+    /// Calls `draw` with the source of numbers, which no other thread draws from meanwhile.
+    pub(crate) fn draw<R>(&self, draw: impl FnOnce(&mut Random) -> R) -> R {
+        draw(&mut self.source().random)
+    }
+
+    fn source(&self) -> MutexGuard<'_, Source> {
+        self.source.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Generator {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Source {
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (head, words) = bytes.split_at_checked(STATE_BYTES - 4 * WORDS)?;
+        let [seed, next, has_normal, normal] = head.as_chunks::<8>().0 else { return None };
+        let (words, []) = words.as_chunks::<4>() else { return None };
+        let words: [u32; WORDS] =
+            words.iter().map(|&word| u32::from_le_bytes(word)).collect::<Vec<_>>().try_into().ok()?;
+        let next = usize::try_from(u64::from_le_bytes(*next)).ok().filter(|&next| next <= WORDS)?;
+        let normal = (u64::from_le_bytes(*has_normal) == 1).then(|| f64::from_le_bytes(*normal));
+        let random = Random { twister: Twister::resume(words, next), normal };
+        Some(Self { seed: u64::from_le_bytes(*seed), random })
+    }
+}

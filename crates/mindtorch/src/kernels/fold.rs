@@ -1,0 +1,232 @@
+//! Folding a dimension into one number: the loops under every reduction.
+//!
+//! Numbers are folded as a balanced tree over leaves of fixed size, so that rounding errors grow with the depth of the tree,
+//! and the result does not depend on how many threads worked on it.
+
+use super::line::Axis;
+use super::parallel::within_pool;
+use super::simd::vectorized;
+use std::marker::PhantomData;
+
+/// Accumulators of a leaf: enough to hide the latency of an addition in the widest vectors.
+const LANES: usize = 64;
+/// The numbers that a leaf along contiguous memory folds.
+pub(super) const LEAF: usize = 4096;
+/// The rows that a leaf across rows folds.
+const LEAF_ROWS: usize = 32;
+/// The columns that are folded together across rows: their accumulators fit in the first cache.
+const TILE: usize = 1024;
+/// Rows shorter than this are folded several at once.
+const SHORT: usize = 32;
+/// The numbers that are worth a thread.
+pub(super) const GRAIN: usize = 1 << 17;
+
+/// A way to fold: every number is mapped, and what comes of it is combined, beginning with `identity`.
+#[derive(Clone, Copy)]
+pub(super) struct Fold<T, A, M, C> {
+    identity: A,
+    map: M,
+    combine: C,
+    numbers: PhantomData<fn(T)>,
+}
+
+/// Calls both, in parallel if they work on so many `numbers` together that it is worth it.
+pub(super) fn both<R: Send>(
+    numbers: usize,
+    left: impl FnOnce() -> R + Send,
+    right: impl FnOnce() -> R + Send,
+) -> (R, R) {
+    // Outside the pool, the caller's thread is to do all the work.
+    if numbers >= 2 * GRAIN && rayon::current_thread_index().is_some() {
+        rayon::join(left, right)
+    } else {
+        (left(), right())
+    }
+}
+
+impl<T, A, M, C> Fold<T, A, M, C>
+where
+    T: Copy + Sync,
+    A: Copy + Send + Sync,
+    M: Fn(T) -> A + Copy + Send + Sync,
+    C: Fn(A, A) -> A + Copy + Send + Sync,
+{
+    pub(super) fn new(identity: A, map: M, combine: C) -> Self {
+        Self { identity, map, combine, numbers: PhantomData }
+    }
+
+    /// Folds the dimension of `input` into `out`.
+    pub(super) fn run(self, input: &[T], axis: Axis, out: &mut [A]) {
+        debug_assert_eq!(input.len(), axis.numbers());
+        debug_assert_eq!(out.len(), axis.reduced());
+        if input.is_empty() {
+            return out.fill(self.identity);
+        }
+        within_pool(input.len(), GRAIN, |_| self.blocks(input, axis, out));
+    }
+
+    fn blocks(self, input: &[T], axis: Axis, out: &mut [A]) {
+        if axis.outer > 1 && input.len() >= 2 * GRAIN {
+            let half = Axis { outer: axis.outer / 2, ..axis };
+            let (left, right) = input.split_at(half.numbers());
+            let (left_out, right_out) = out.split_at_mut(half.reduced());
+            let rest = Axis { outer: axis.outer - half.outer, ..axis };
+            both(input.len(), || self.blocks(left, half, left_out), || self.blocks(right, rest, right_out));
+        } else if axis.inner == 1 && axis.len < SHORT {
+            vectorized(
+                #[inline(always)]
+                || self.short_rows(input, axis.len, out),
+            );
+        } else if axis.inner == 1 && axis.len <= LEAF {
+            vectorized(
+                #[inline(always)]
+                || {
+                    for (row, out) in input.chunks_exact(axis.len).zip(out) {
+                        *out = self.leaf(row);
+                    }
+                },
+            );
+        } else if axis.inner == 1 {
+            for (row, out) in input.chunks_exact(axis.len).zip(out) {
+                *out = self.row(row);
+            }
+        } else {
+            for (block, out) in input.chunks_exact(axis.block()).zip(out.chunks_exact_mut(axis.inner)) {
+                self.block(block, axis.inner, out);
+            }
+        }
+    }
+
+    fn row(self, row: &[T]) -> A {
+        if row.len() <= LEAF {
+            return vectorized(
+                #[inline(always)]
+                || self.leaf(row),
+            );
+        }
+        let (left, right) = row.split_at((row.len() / 2).next_multiple_of(LEAF));
+        let (left, right) = both(row.len(), || self.row(left), || self.row(right));
+        (self.combine)(left, right)
+    }
+
+    #[inline(always)]
+    pub(super) fn leaf(self, numbers: &[T]) -> A {
+        let (chunks, rest) = numbers.as_chunks::<LANES>();
+        let mut lanes = self.lanes(chunks);
+        for (lane, &number) in lanes.iter_mut().zip(rest) {
+            *lane = (self.combine)(*lane, (self.map)(number));
+        }
+        let mut width = LANES / 2;
+        while width > 0 {
+            for lane in 0..width {
+                lanes[lane] = (self.combine)(lanes[lane], lanes[lane + width]);
+            }
+            width /= 2;
+        }
+        lanes[0]
+    }
+
+    // Apart from the rest of the leaf: here the accumulators are only ever indexed by constants, and stay in registers.
+    #[inline(always)]
+    fn lanes(self, chunks: &[[T; LANES]]) -> [A; LANES] {
+        let mut lanes = [self.identity; LANES];
+        for chunk in chunks {
+            for lane in 0..LANES {
+                lanes[lane] = (self.combine)(lanes[lane], (self.map)(chunk[lane]));
+            }
+        }
+        lanes
+    }
+
+    #[inline(always)]
+    fn short_rows(self, input: &[T], len: usize, out: &mut [A]) {
+        const TOGETHER: usize = 16;
+        let (groups, last) = out.as_chunks_mut::<TOGETHER>();
+        let (grouped, rest) = input.split_at(groups.len() * TOGETHER * len);
+        for (rows, out) in grouped.chunks_exact(TOGETHER * len).zip(groups) {
+            let mut lanes = [self.identity; TOGETHER];
+            for column in 0..len {
+                for lane in 0..TOGETHER {
+                    lanes[lane] = (self.combine)(lanes[lane], (self.map)(rows[lane * len + column]));
+                }
+            }
+            *out = lanes;
+        }
+        for (row, out) in rest.chunks_exact(len).zip(last) {
+            *out = row.iter().fold(self.identity, |folded, &number| (self.combine)(folded, (self.map)(number)));
+        }
+    }
+
+    /// Folds rows of `inner` numbers into one.
+    fn block(self, block: &[T], inner: usize, out: &mut [A]) {
+        // Narrow rows are taken several at a time, as wide ones, whose parts are folded in the end.
+        let joined = (LANES / inner).max(1);
+        let wide = joined * inner;
+        let (rows, rest) = block.split_at(block.len() / wide * wide);
+        if joined == 1 || rows.is_empty() {
+            for (tile, out) in out.chunks_mut(TILE).enumerate() {
+                self.rows(block, inner, tile * TILE, out);
+            }
+            return;
+        }
+        let mut parts = [self.identity; LANES];
+        self.rows(rows, wide, 0, &mut parts[..wide]);
+        out.copy_from_slice(&parts[..inner]);
+        for part in parts[inner..wide].chunks_exact(inner) {
+            for (out, &part) in out.iter_mut().zip(part) {
+                *out = (self.combine)(*out, part);
+            }
+        }
+        for row in rest.chunks_exact(inner) {
+            for (out, &number) in out.iter_mut().zip(row) {
+                *out = (self.combine)(*out, (self.map)(number));
+            }
+        }
+    }
+
+    /// Folds the columns from `first` on, as many as `out` has, of rows of `inner` numbers.
+    fn rows(self, rows: &[T], inner: usize, first: usize, out: &mut [A]) {
+        let count = rows.len() / inner;
+        if count <= LEAF_ROWS {
+            return vectorized(
+                #[inline(always)]
+                || self.leaf_rows(rows, inner, first, out),
+            );
+        }
+        let (left, right) = rows.split_at((count / 2).next_multiple_of(LEAF_ROWS) * inner);
+        let mut folded = [self.identity; TILE];
+        let folded = &mut folded[..out.len()];
+        both(count * out.len(), || self.rows(left, inner, first, out), || self.rows(right, inner, first, folded));
+        vectorized(
+            #[inline(always)]
+            || {
+                for (out, &folded) in out.iter_mut().zip(&*folded) {
+                    *out = (self.combine)(*out, folded);
+                }
+            },
+        );
+    }
+
+    #[inline(always)]
+    fn leaf_rows(self, rows: &[T], inner: usize, first: usize, out: &mut [A]) {
+        let width = out.len();
+        let Self { identity, map, combine, .. } = self;
+        out.fill(identity);
+        let fours = rows.chunks_exact(4 * inner);
+        let rest = fours.remainder();
+        for four in fours {
+            let row = |index: usize| &four[index * inner + first..][..width];
+            let (a, b, c, d) = (row(0), row(1), row(2), row(3));
+            for column in 0..width {
+                let left = combine(map(a[column]), map(b[column]));
+                let right = combine(map(c[column]), map(d[column]));
+                out[column] = combine(out[column], combine(left, right));
+            }
+        }
+        for row in rest.chunks_exact(inner) {
+            for (out, &number) in out.iter_mut().zip(&row[first..]) {
+                *out = combine(*out, map(number));
+            }
+        }
+    }
+}

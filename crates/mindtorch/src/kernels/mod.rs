@@ -1,0 +1,32 @@
+//! What computes: loops over slices of numbers. No devices, no profiler, no errors; shapes were checked before.
+
+pub(crate) mod arg_reduce;
+pub(crate) mod avg_pool;
+pub(crate) mod axis;
+pub(crate) mod conv;
+pub(crate) mod copy;
+pub(crate) mod element;
+mod fold;
+pub(crate) mod line;
+mod im2col;
+pub(crate) mod map;
+mod math_f32;
+mod math_f64;
+pub(crate) mod matmul;
+pub(crate) mod max_pool;
+pub(crate) mod moments;
+mod number;
+pub(crate) mod parallel;
+pub(crate) mod plan;
+pub(crate) mod pointwise;
+pub(crate) mod pool;
+pub(crate) mod positions;
+pub(crate) mod random;
+pub(crate) mod real;
+pub(crate) mod reduce;
+pub(crate) mod scan;
+pub(crate) mod select;
+pub(crate) mod sequence;
+mod simd;
+pub(crate) mod sort;
+pub(crate) mod twister;

@@ -1,0 +1,103 @@
+//! Several slices divided together among threads.
+
+use super::parallel;
+
+/// Rows that can be divided in two, to be worked on by two threads.
+pub(crate) trait Rows: Send + Sized {
+    /// The first `rows`, and the others.
+    fn split_at(self, rows: usize) -> (Self, Self);
+}
+
+/// Rows that are written, each of `width` numbers.
+#[derive(Debug)]
+pub(crate) struct RowsMut<'a, T> {
+    pub(crate) data: &'a mut [T],
+    pub(crate) width: usize,
+}
+
+impl<'a, T> RowsMut<'a, T> {
+    pub(crate) fn new(data: &'a mut [T], width: usize) -> Self {
+        Self { data, width }
+    }
+}
+
+impl<T: Send> Rows for RowsMut<'_, T> {
+    fn split_at(self, rows: usize) -> (Self, Self) {
+        let (first, second) = self.data.split_at_mut(rows * self.width);
+        (Self::new(first, self.width), Self::new(second, self.width))
+    }
+}
+
+impl<R: Rows> Rows for Option<R> {
+    fn split_at(self, rows: usize) -> (Self, Self) {
+        self.map(|all| all.split_at(rows)).unzip()
+    }
+}
+
+impl<A: Rows, B: Rows> Rows for (A, B) {
+    fn split_at(self, rows: usize) -> (Self, Self) {
+        let (first_a, second_a) = self.0.split_at(rows);
+        let (first_b, second_b) = self.1.split_at(rows);
+        ((first_a, first_b), (second_a, second_b))
+    }
+}
+
+impl<A: Rows, B: Rows, C: Rows> Rows for (A, B, C) {
+    fn split_at(self, rows: usize) -> (Self, Self) {
+        let ((first_a, first_b), (second_a, second_b)) = (self.0, self.1).split_at(rows);
+        let (first_c, second_c) = self.2.split_at(rows);
+        ((first_a, first_b, first_c), (second_a, second_b, second_c))
+    }
+}
+
+/// Calls `work` with the number of the first row, how many they are and the rows themselves, in parallel, at least `grain`
+/// of the `count` rows at a time.
+pub(crate) fn for_each<R: Rows>(rows: R, count: usize, grain: usize, work: impl Fn(usize, usize, R) + Sync) {
+    if count == 0 {
+        return;
+    }
+    parallel::within_pool(count, grain, |threads| {
+        let pieces = threads.min(count / grain.max(1)).max(1);
+        if pieces == 1 {
+            return work(0, count, rows);
+        }
+        rayon::scope(|scope| {
+            let (mut rest, mut begin) = (rows, 0);
+            for piece in 1..=pieces {
+                let end = count * piece / pieces;
+                let (these, others) = rest.split_at(end - begin);
+                let (first, work) = (begin, &work);
+                scope.spawn(move |_| work(first, end - first, these));
+                (rest, begin) = (others, end);
+            }
+        });
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_slices_are_divided_at_the_same_rows() {
+        parallel::set_num_threads(3);
+        let (mut wide, mut narrow, mut last) = (vec![0; 101 * 3], vec![0; 101], vec![0; 101 * 2]);
+        let rows = (
+            RowsMut::new(&mut wide, 3),
+            Some(RowsMut::new(&mut narrow, 1)),
+            (RowsMut::new(&mut last, 2), None::<RowsMut<'_, u8>>),
+        );
+        for_each(rows, 101, 2, |first, count, (wide, narrow, (last, none))| {
+            assert!(none.is_none() && wide.data.len() == 3 * count && last.data.len() == 2 * count);
+            let narrow = narrow.expect("was given").data;
+            for row in 0..count {
+                wide.data[3 * row..3 * row + 3].fill(first + row);
+                narrow[row] = first + row;
+                last.data[2 * row..2 * row + 2].fill(first + row);
+            }
+        });
+        for row in 0..101 {
+            assert!(wide[3 * row..3 * row + 3] == [row; 3] && narrow[row] == row && last[2 * row + 1] == row);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Running sums and products along a dimension.
+
+use super::line::Axis;
+use super::fold::GRAIN;
+use super::number::Number;
+use super::parallel::for_rows;
+use super::simd::vectorized;
+
+/// The columns that are scanned together: what they have come to fits in the first cache.
+const TILE: usize = 512;
+/// The rows that are scanned together, because each addition waits for the one before it.
+const TOGETHER: usize = 8;
+
+/// A number whose running totals are kept in another, wider one.
+pub(crate) trait Scan: Number {
+    /// What totals are kept in.
+    type Total: Number;
+    /// The number as a total.
+    fn widen(self) -> Self::Total;
+    /// The total as a number.
+    fn narrow(total: Self::Total) -> Self;
+}
+
+macro_rules! scan {
+    ($($number:ty => $total:ty),*) => {$(
+        impl Scan for $number {
+            type Total = $total;
+
+            #[inline(always)]
+            fn widen(self) -> $total {
+                self as $total
+            }
+
+            #[inline(always)]
+            fn narrow(total: $total) -> Self {
+                total as $number
+            }
+        }
+    )*};
+}
+
+scan!(f32 => f64, f64 => f64, i64 => i64);
+
+/// Sums of each number and all before it. Integers wrap.
+pub(crate) fn cumsum<T: Scan>(input: &[T], axis: Axis, out: &mut [T]) {
+    run(input, axis, T::Total::ZERO, T::Total::plus, out);
+}
+
+/// Products of each number and all before it. Integers wrap.
+pub(crate) fn cumprod<T: Scan>(input: &[T], axis: Axis, out: &mut [T]) {
+    run(input, axis, T::Total::ONE, T::Total::times, out);
+}
+
+fn run<T: Scan>(
+    input: &[T],
+    axis: Axis,
+    identity: T::Total,
+    combine: impl Fn(T::Total, T::Total) -> T::Total + Copy + Sync,
+    out: &mut [T],
+) {
+    debug_assert_eq!(input.len(), axis.numbers());
+    debug_assert_eq!(out.len(), axis.numbers());
+    if input.is_empty() {
+        return;
+    }
+    for_rows(out, axis.block(), GRAIN.div_ceil(axis.block()), |first, out| {
+        let input = &input[first * axis.block()..][..out.len()];
+        vectorized(
+            #[inline(always)]
+            || {
+                if axis.inner == 1 {
+                    rows(input, axis.len, identity, combine, out);
+                } else {
+                    for (block, out) in input.chunks_exact(axis.block()).zip(out.chunks_exact_mut(axis.block())) {
+                        columns(block, axis.inner, identity, combine, out);
+                    }
+                }
+            },
+        );
+    });
+}
+
+#[inline(always)]
+fn rows<T: Scan>(
+    input: &[T],
+    len: usize,
+    identity: T::Total,
+    combine: impl Fn(T::Total, T::Total) -> T::Total + Copy,
+    out: &mut [T],
+) {
+    let together = input.len() / (TOGETHER * len) * (TOGETHER * len);
+    let (groups, rest) = input.split_at(together);
+    let (groups_out, rest_out) = out.split_at_mut(together);
+    for (rows, out) in groups.chunks_exact(TOGETHER * len).zip(groups_out.chunks_exact_mut(TOGETHER * len)) {
+        let mut totals = [identity; TOGETHER];
+        for column in 0..len {
+            for (row, total) in totals.iter_mut().enumerate() {
+                *total = combine(*total, rows[row * len + column].widen());
+                out[row * len + column] = T::narrow(*total);
+            }
+        }
+    }
+    for (row, out) in rest.chunks_exact(len).zip(rest_out.chunks_exact_mut(len)) {
+        let mut total = identity;
+        for (&number, out) in row.iter().zip(out) {
+            total = combine(total, number.widen());
+            *out = T::narrow(total);
+        }
+    }
+}
+
+#[inline(always)]
+fn columns<T: Scan>(
+    block: &[T],
+    inner: usize,
+    identity: T::Total,
+    combine: impl Fn(T::Total, T::Total) -> T::Total + Copy,
+    out: &mut [T],
+) {
+    for first in (0..inner).step_by(TILE) {
+        let width = TILE.min(inner - first);
+        let mut totals = [identity; TILE];
+        for (row, out) in block.chunks_exact(inner).zip(out.chunks_exact_mut(inner)) {
+            let columns = row[first..first + width].iter().zip(&mut out[first..first + width]);
+            for ((&number, out), total) in columns.zip(&mut totals[..width]) {
+                *total = combine(*total, number.widen());
+                *out = T::narrow(*total);
+            }
+        }
+    }
+}
