@@ -19,7 +19,7 @@ WHEELS := $(TARGET)/wheels
 help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed ## Profile a training loop: prints a table, writes a trace.
+demo: $(VENV)/.installed ## Train a model under the profiler, on both devices: tables, traces, a memory plot.
 	$(BIN)/python examples/demo.py
 	$(CARGO) run --release --quiet -p mindtorch-profiler --example profile_a_computation
 
@@ -34,13 +34,14 @@ lint: $(VENV)/.installed ## Check formatting, lints, documentation and types.
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --exclude mindtorch-benches --all-features --no-deps
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/python scripts/stubs.py --check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest mindtorch_v2._core
 
-bench: $(VENV)/.installed ## Measure: the engine against its peers, and what Python programs see.
+bench: $(VENV)/.installed $(TORCH_VENV)/.installed ## Measure: the engine against its peers, the runtime against PyTorch.
 	$(CARGO) bench -p mindtorch-benches
-	$(foreach script,$(wildcard benches/*.py),$(BIN)/python $(script)
-	)
+	$(BIN)/python benches/record_function.py
+	KINETO_LOG_LEVEL=6 $(TORCH_VENV)/bin/python benches/runtime.py
 
 test-torch: $(TORCH_VENV)/.installed ## Compare with PyTorch, which this installs (several GB).
 	KINETO_LOG_LEVEL=6 $(TORCH_VENV)/bin/python -m pytest tests/torch

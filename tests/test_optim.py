@@ -1,4 +1,4 @@
-"""Optimisers: their arithmetic, groups, state dicts and hooks. What ``make test-torch`` compares is not repeated here."""
+"""Optimisers: their arithmetic, groups, state dicts and hooks."""
 
 from __future__ import annotations
 
@@ -150,7 +150,8 @@ def test_zero_grad_lets_go_or_fills() -> None:
 
 def test_each_group_has_its_options_or_the_defaults() -> None:
     first, second = parameter([1.0]), parameter([1.0])
-    optimizer = optim.SGD([{"params": first}, {"params": [second], "lr": 0.5}], lr=0.1)
+    groups: list[dict[str, Any]] = [{"params": first}, {"params": [second], "lr": 0.5}]
+    optimizer = optim.SGD(groups, lr=0.1)
     first.grad = second.grad = torch.tensor([1.0], dtype=torch.float64)
     optimizer.step()
     assert first.tolist() == pytest.approx([0.9])
@@ -159,7 +160,8 @@ def test_each_group_has_its_options_or_the_defaults() -> None:
 
 
 def test_repr_is_that_of_torch() -> None:
-    optimizer = optim.SGD([{"params": parameter([1.0])}, {"params": parameter([1.0]), "lr": 0.5}])
+    groups: list[dict[str, Any]] = [{"params": parameter([1.0])}, {"params": parameter([1.0]), "lr": 0.5}]
+    optimizer = optim.SGD(groups)
     assert repr(optimizer) == (
         "SGD (\n"
         "Parameter Group 0\n    dampening: 0\n    differentiable: False\n    foreach: None\n    fused: None\n"
@@ -375,10 +377,11 @@ def test_steps_are_profiled_under_the_names_of_torch() -> None:
 def test_an_optimiser_of_ones_own() -> None:
     class Halve(optim.Optimizer):
         @torch.no_grad()
-        def step(self, closure: Any = None) -> None:
+        def step(self, closure: Any = None) -> Any:
             for group in self.param_groups:
                 for param in group["params"]:
                     param.mul_(group["by"])
+            return closure
 
     param = parameter([4.0])
     optimizer = Halve([param], {"by": 0.5})

@@ -1,5 +1,23 @@
 """MindTorch: tensor programs with the shape of PyTorch, and a profiler for them."""
 
-from mindtorch_v2 import profiler
+from __future__ import annotations
 
-__all__ = ["profiler"]
+from math import e, inf, nan, pi
+
+from mindtorch_v2 import _core
+from mindtorch_v2._core import *  # noqa: F403 (the operations: their list is the core's)
+from mindtorch_v2._core import Generator, OutOfMemoryError, Tensor, default_generator, device, dtype
+from mindtorch_v2._functions import *  # noqa: F403
+from mindtorch_v2._size import Size
+from mindtorch_v2._tensor_str import set_printoptions
+from mindtorch_v2 import _tensor  # isort: skip (it adds methods to tensors)
+from mindtorch_v2 import return_types  # isort: skip
+from mindtorch_v2 import autograd, npu, profiler  # isort: skip
+from mindtorch_v2.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # isort: skip
+from mindtorch_v2 import nn, optim, utils  # isort: skip
+from mindtorch_v2.serialization import load, save  # isort: skip
+
+__version__ = "0.1.0"
+
+# Programs that know their accelerator as CUDA find it here.
+cuda = npu

@@ -7,6 +7,7 @@ import io
 import os
 import pickle
 import secrets
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -33,7 +34,7 @@ def save(obj: Any, f: File, *, use_pickle: bool = False) -> None:
 
     The object may be a tensor, or a dict, list or tuple of tensors, numbers, texts and the like, however deep: a
     ``state_dict()`` of a module, of an optimiser, or several in a dict. The file is a safetensors file, and a dict of
-    named tensors has just these names in it.
+    named tensors has just these names in it. A module's parameter comes back as a tensor that requires a gradient.
 
     Args:
         obj: what to write.
@@ -124,7 +125,13 @@ def _placer(map_location: MapLocation) -> Callable[[torch.Tensor, str], torch.Te
             target = map_location
         else:
             target = map_location.get(device, device)
-        return tensor.to(target)
+        try:
+            return tensor.to(target)
+        except RuntimeError as error:
+            raise RuntimeError(
+                f"cannot load a tensor to {str(target)!r}: {error}. Give a device that there is as map_location, such "
+                "as 'cpu'"
+            ) from error
 
     return place
 
@@ -157,14 +164,18 @@ def _opened_to_write(f: File) -> Iterator[BinaryIO]:
         return
     # The file that a link leads to is replaced, not the link.
     path = Path(os.path.realpath(f))
+    if not path.parent.is_dir():
+        raise RuntimeError(f"Parent directory {path.parent} does not exist.")
     if path.exists() and not path.is_file():
         # A pipe or a device cannot be replaced.
         with path.open("wb") as file:
             yield file
         return
-    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    unfinished = path.with_name(f".unfinished-{secrets.token_hex(8)}")
     try:
         with unfinished.open("xb") as file:
+            if path.exists():
+                shutil.copymode(path, unfinished)
             yield file
         unfinished.replace(path)
     except BaseException:

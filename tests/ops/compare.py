@@ -11,12 +11,12 @@ from tests.ops.spec import FLOATS
 
 Tolerances: TypeAlias = "dict[str, tuple[float, float]]"
 
-# Relative and absolute, as torch.testing has them.
+# Relative and absolute, as torch.testing has them; in half precision with some room for terms that cancel.
 TOLERANCES: Tolerances = {
     "float64": (1e-7, 1e-7),
     "float32": (1.3e-6, 1e-5),
-    "float16": (1e-3, 1e-5),
-    "bfloat16": (1.6e-2, 1e-5),
+    "float16": (1e-3, 1e-4),
+    "bfloat16": (1.6e-2, 1e-3),
 }
 # Gradients in half precision are rounded after each step, and the steps may differ.
 GRADIENT_TOLERANCES = TOLERANCES | {"float32": (1e-5, 1e-5), "float16": (5e-3, 5e-3), "bfloat16": (4e-2, 4e-2)}

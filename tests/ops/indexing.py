@@ -54,7 +54,7 @@ def text(part: Any) -> str:
 
 
 def outcome(lib: Any, case: Index, device: str = "cpu") -> dict[str, Any]:
-    """What reading and writing with an index give, with gradients; writes of a number, a tensor and a row."""
+    """What reading and writing with an index give, with gradients; writes of a number, a tensor, a row, integers."""
     found = read(lib, case, device)
     if case.repeated:
         return found

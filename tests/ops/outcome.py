@@ -31,17 +31,23 @@ def inplace(lib: Any, case: Case, device: str = "cpu") -> Any:
         return next(kind.__name__ for kind in ERRORS if isinstance(error, kind))
 
 
-def layouts(lib: Any, case: Case) -> list[Any]:
-    """Of each resulting tensor: its strides where they matter, whether it is contiguous, whether it is a view."""
+def layouts(lib: Any, case: Case) -> dict[str, Any]:
+    """By form, of each resulting tensor: strides where they matter, whether it is contiguous, whether it is a view."""
+    found = {}
     inputs = run.build(lib, case)
-    tensors = list(run.tensors_in(run.call(lib, case, inputs)))
-    found = []
-    inputs.bases[0].zero_()
-    for tensor in tensors:
-        strides = [stride for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size > 1]
-        is_view = not any(tensor.reshape(-1).tolist())
-        found.append([strides if tensor.numel() else [], tensor.is_contiguous(), is_view])
+    for form in case.op.forms(lib, inputs.args, inputs.kwargs):
+        inputs = run.build(lib, case)
+        tensors = list(run.tensors_in(case.op.forms(lib, inputs.args, inputs.kwargs)[form]()))
+        inputs.bases[0].zero_()
+        found[form] = [_layout(tensor) for tensor in tensors]
     return found
+
+
+def _layout(tensor: Any) -> list[Any]:
+    """The memory behind the tensor has been filled with zeros: only a view can tell."""
+    strides = [stride for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size > 1]
+    is_view = not any(tensor.reshape(-1).tolist())
+    return [strides if tensor.numel() else [], tensor.is_contiguous(), is_view]
 
 
 def requires_grad(lib: Any, case: Case) -> list[bool]:

@@ -1,4 +1,4 @@
-"""Functions of two or three tensors, element by element, with broadcasting and Python's numbers on both sides."""
+"""Functions of two tensors, element by element, with broadcasting and Python's numbers on both sides."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ def pairs(left: dict[str, Any] | None = None, right: dict[str, Any] | None = Non
     ]
 
 
-def with_numbers(options: dict[str, Any] | None = None, **kwargs: Any) -> list[Sample]:
+def with_numbers(options: dict[str, Any] | None = None) -> list[Sample]:
     """A tensor and one of Python's numbers."""
     tensor = options or {}
     return [
-        S(t(2, 3, **tensor), 2, **kwargs),
-        S(t(2, 3, **tensor), 1.5, **kwargs),
-        S(t(2, 3, dtype="int32", **tensor), 2, **kwargs),
-        S(t(2, 3, dtype="int32", **tensor), 1.5, **kwargs),
-        S(t(dtype="int64", **tensor), 2.5, **kwargs),
-        S(t(2, 3, dtype="float16", **tensor), 3, **kwargs),
+        S(t(2, 3, **tensor), 2),
+        S(t(2, 3, **tensor), 1.5),
+        S(t(2, 3, dtype="int32", **tensor), 2),
+        S(t(2, 3, dtype="int32", **tensor), 1.5),
+        S(t(dtype="int64", **tensor), 2.5),
+        S(t(2, 3, dtype="float16", **tensor), 3),
     ]
 
 
@@ -118,13 +118,15 @@ ARITHMETIC = [
 
 
 def symbol(sign: str, function: Callable[[Any, Any], Any], dtypes: Sequence[str] = NUMBERS) -> list[Op]:
-    """A sign of the language between tensors, then with a number on the right, then with one on the left."""
+    """A sign of the language between tensors, then with a number on the left, then as an assignment."""
+    in_place = getattr(operator, f"i{function.__name__}")
     options = NONZERO | {"grad": sign not in ("//", "%")}
     mixed = with_numbers(options)
     pair = S(t(3, 4, **options), t(4, **options))
     return [
         Op(f"tensor {sign} other", [pair, *mixed], dtypes, call=lambda _, x, other: function(x, other), double=True),
         Op(f"number {sign} tensor", mixed, call=lambda _, x, number: function(number, x), double=True),
+        Op(f"tensor {sign}= other", [pair, *mixed[:2]], FLOATS, call=lambda _, x, other: in_place(x.clone(), other)),
     ]
 
 

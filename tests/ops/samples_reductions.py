@@ -74,7 +74,7 @@ RUNNING = [
     S(SPECIAL, 1, note="special values", smooth=False),
     *INTEGERS,
 ]
-LARGE = S(given([1000.0, 1000.0]), 0, note="large")
+LARGE = S(given([100.0, 100.0]), 0, note="large")
 
 SUMS = [
     Op("sum", over_all() + over_one() + over_many() + NOTHING + EMPTY_DIMS + IN_ANOTHER + INTEGERS, ALL, double=True),

@@ -10,10 +10,13 @@ import torch
 from tests.ops import outcome
 from tests.ops.compare import GRADIENT_TOLERANCES, TOLERANCES, check
 from tests.ops.database import CASES
+from tests.ops.mistake import message_of
+from tests.ops.mistakes import MISTAKES
 
 import mindtorch_v2
 
 if TYPE_CHECKING:
+    from tests.ops.mistake import Mistake
     from tests.ops.op import Case
 
 ours: Any = mindtorch_v2
@@ -82,3 +85,9 @@ def test_numpy_arrays_share_memory() -> None:
     assert tensor.tolist() == array.tolist() == [1.0, 2.0, 0.0]
     tensor.numpy()[2] = 3
     assert tensor.tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.skipif(not torch.__version__.startswith("2.15."), reason="the texts are those of torch 2.15")
+@pytest.mark.parametrize("mistake", MISTAKES, ids=str)
+def test_recorded_messages_are_torchs(mistake: Mistake) -> None:
+    assert message_of(mistake, torch) == mistake.text

@@ -4,11 +4,15 @@
 //! profiler are in the Python package. The interpreter lock is released wherever the work grows with what was recorded.
 
 mod averages;
+mod bindings;
 mod error;
 mod events;
+mod graph;
+mod interop;
 mod profile;
 mod record_function;
 mod rows;
+mod tensor;
 mod view;
 
 /// The native half of `mindtorch_v2`.
@@ -24,4 +28,16 @@ mod _core {
     use crate::record_function::RecordFunction;
     #[pymodule_export]
     use crate::rows::{EventList, EventListIterator};
+    #[pymodule_export]
+    use crate::tensor::{PyDType, PyDevice, PyGenerator, PyTensor};
+
+    #[pymodule_init]
+    fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        crate::tensor::register_types(module)?;
+        crate::tensor::register_construction(module)?;
+        crate::graph::register(module)?;
+        crate::interop::register(module)?;
+        // Last: it says what all of this is called outside.
+        crate::bindings::register(module)
+    }
 }

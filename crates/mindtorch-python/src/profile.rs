@@ -19,6 +19,8 @@ pub(crate) struct Session {
     state: Mutex<State>,
     /// The number of the step that it is in, or ended in. It changes only while the state is locked.
     step: AtomicUsize,
+    /// Whether it records what accelerators do: then it waits for them, so that nothing they were asked to do is missing.
+    device: bool,
     process: u32,
 }
 
@@ -47,6 +49,7 @@ impl Session {
         Self {
             step: AtomicUsize::new(session.current_step()),
             state: Mutex::new(State::Running(session)),
+            device,
             process: std::process::id(),
         }
     }
@@ -65,6 +68,7 @@ impl Session {
 
     /// Begins the next step. False if the session is over.
     fn step(&self, py: Python<'_>) -> bool {
+        self.wait_for_devices(py);
         let step = |state: &mut State| {
             let State::Running(session) = state else { return false };
             session.step();
@@ -76,6 +80,7 @@ impl Session {
 
     /// Ends the session, and says whether this call did. Takes the same time however much was recorded.
     fn finish(&self, py: Python<'_>) -> bool {
+        self.wait_for_devices(py);
         let finish = |state: &mut State| match std::mem::replace(state, State::Lost) {
             State::Running(session) => {
                 *state = State::Ended(session.finish());
@@ -102,6 +107,12 @@ impl Session {
 }
 
 impl Session {
+    fn wait_for_devices(&self, py: Python<'_>) {
+        if self.device && !self.is_of_another_process() {
+            py.detach(mindtorch::npu::finish_all);
+        }
+    }
+
     /// What `work` makes of the state; None in a forked child. If another thread has the state, which may be making a
     /// trace, the interpreter lock is released until it is free.
     fn with_state<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut State) -> T + Send) -> Option<T> {

@@ -3,7 +3,7 @@
 use crate::kernels::random::Random;
 use crate::kernels::twister::{Twister, WORDS};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 /// The seed of a new generator, as torch has it.
 const DEFAULT_SEED: u64 = 67_280_421_310_721;
@@ -32,10 +32,10 @@ impl std::fmt::Debug for Source {
 #[error("these {0} bytes are not the state of a generator")]
 pub struct InvalidState(usize);
 
-static DEFAULT: LazyLock<Generator> = LazyLock::new(|| {
+static DEFAULT: LazyLock<Arc<Generator>> = LazyLock::new(|| {
     let generator = Generator::new();
     generator.seed();
-    generator
+    Arc::new(generator)
 });
 
 impl Generator {
@@ -47,6 +47,11 @@ impl Generator {
     /// The generator that is used where none is named. Its first seed is different in every process.
     pub fn default_generator() -> &'static Self {
         &DEFAULT
+    }
+
+    /// [`Self::default_generator`], for a binding that keeps it.
+    pub fn shared_default() -> Arc<Self> {
+        Arc::clone(&DEFAULT)
     }
 
     /// Starts again, with the numbers that a seed stands for.

@@ -29,6 +29,7 @@ mod tensor;
 pub use dispatch::set_stack_source;
 pub use dtype::{DType, Element, Scalar, default_dtype, set_default_dtype};
 pub use error::{Error, ErrorKind, Result};
+pub use generator::{Generator, InvalidState};
 pub use kernels::parallel::{num_threads, set_num_threads};
 pub use mindtorch_profiler::Device;
 pub use shape::Dims;

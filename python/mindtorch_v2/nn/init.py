@@ -141,8 +141,9 @@ def eye_(tensor: Tensor) -> Tensor:
     """Fill a matrix with the identity."""
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
+    rows, columns = tensor.shape
     with torch.no_grad():
-        return tensor.copy_(torch.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
+        return tensor.copy_(torch.eye(rows, columns, dtype=tensor.dtype, device=tensor.device))
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:

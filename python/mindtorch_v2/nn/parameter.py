@@ -32,7 +32,8 @@ class Parameter(torch.Tensor):
         return "Parameter containing:\n" + super().__repr__()
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        arguments = (self.data, self.requires_grad, OrderedDict())
+        no_hooks: OrderedDict[int, Any] = OrderedDict()
+        arguments = (self.data, self.requires_grad, no_hooks)
         if self.__dict__:
             return _rebuild_parameter_with_state, (*arguments, dict(self.__dict__))
         return _rebuild_parameter, arguments

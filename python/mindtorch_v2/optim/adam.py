@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
@@ -9,6 +10,7 @@ from mindtorch_v2 import _core
 from mindtorch_v2.optim._checks import check_betas, check_lr, check_not_negative
 from mindtorch_v2.optim.fused import Fused
 from mindtorch_v2.optim.per_parameter import count_step, number, with_weight_decay
+from mindtorch_v2.optim.step_counts import StepCounts
 
 if TYPE_CHECKING:
     from mindtorch_v2.optim.optimizer import ParamsT
@@ -61,7 +63,12 @@ class Adam(Fused):
             "fused": fused,
             "decoupled_weight_decay": decoupled_weight_decay,
         }
+        self._step_counts: defaultdict[Any, StepCounts] = defaultdict(StepCounts)
         super().__init__(params, defaults)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._step_counts = defaultdict(StepCounts)
 
     def _initial_state(self, group: Group, param: torch.Tensor) -> State:
         state = super()._initial_state(group, param)
@@ -86,9 +93,7 @@ class Adam(Fused):
 
     def _step_fused(self, group: Group, params: list[torch.Tensor]) -> None:
         states = [self._state_of(group, param) for param in params]
-        steps = [state["step"] for state in states]
-        for step in steps:
-            step.add_(1)
+        steps = self._step_counts[id(group), params[0].device, params[0].dtype].advance(states)
         beta1, beta2 = map(number, group["betas"])
         fused = _core._fused_adamw_ if group["decoupled_weight_decay"] else _core._fused_adam_
         fused(

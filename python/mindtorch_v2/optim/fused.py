@@ -21,13 +21,13 @@ class Fused(PerParameter):
     """
 
     def _step_group(self, group: Group) -> None:
-        params = [param for param in group["params"] if param.grad is not None]
         if group["fused"] is False:
-            self._step_each(group, params)
+            self._step_each(group, group["params"])
             return
         buckets: dict[Bucket, list[torch.Tensor]] = {}
-        for param in params:
-            buckets.setdefault((param.device, param.dtype), []).append(param)
+        for param in group["params"]:
+            if param.grad is not None:
+                buckets.setdefault((param.device, param.dtype), []).append(param)
         for (device, dtype), bucket in buckets.items():
             if dtype in _DTYPES:
                 self._step_fused(group, bucket)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
+from collections.abc import Iterable
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import mindtorch_v2 as torch
 from mindtorch_v2.optim import _state
@@ -15,14 +16,14 @@ from mindtorch_v2.profiler import record_function
 from mindtorch_v2.utils.hooks import RemovableHandle, register
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import TypeAlias
+    from collections.abc import Callable
 
     StateDict: TypeAlias = dict[str, Any]
-    ParamsT: TypeAlias = Iterable[torch.Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, torch.Tensor]]
     StepHook: TypeAlias = Callable[["Optimizer", tuple[Any, ...], dict[str, Any]], Any]
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+
+ParamsT: TypeAlias = Iterable[torch.Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, torch.Tensor]]
 
 _UNORDERED = (
     "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "

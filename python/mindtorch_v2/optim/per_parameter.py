@@ -32,12 +32,13 @@ class PerParameter(Optimizer):
         return loss
 
     def _step_group(self, group: Group) -> None:
-        self._step_each(group, [param for param in group["params"] if param.grad is not None])
+        self._step_each(group, group["params"])
 
     def _step_each(self, group: Group, params: Iterable[torch.Tensor]) -> None:
         for param in params:
-            grad = -param.grad if group["maximize"] else param.grad
-            self._update(group, param, grad, self._state_of(group, param))
+            if param.grad is not None:
+                grad = -param.grad if group["maximize"] else param.grad
+                self._update(group, param, grad, self._state_of(group, param))
 
     def _state_of(self, group: Group, param: torch.Tensor) -> State:
         state = self.state[param]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from mindtorch_v2 import _core
+
 # Not imported from typing, which takes longer to import than this package.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ class ProfilerActivity(Enum):
 
 def supported_activities() -> set[ProfilerActivity]:
     """Return the activities that can be recorded on this machine."""
-    return {ProfilerActivity.CPU}
+    return {ProfilerActivity.CPU, ProfilerActivity.NPU} if _core._npu_device_count() > 0 else {ProfilerActivity.CPU}
 
 
 def parse_activities(activities: Iterable[ProfilerActivity | str] | None) -> set[ProfilerActivity]:

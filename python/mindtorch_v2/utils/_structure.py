@@ -105,7 +105,11 @@ class Unpacker:
         name = node["tensor"]
         if name not in self._placed:
             tensor = self._place(self._tensors[name], node.get("device", "cpu"))
-            self._placed[name] = tensor.requires_grad_(bool(node.get("requires_grad")))
+            if node.get("requires_grad"):
+                if not tensor.is_floating_point():
+                    raise ValueError(f"tensor {name!r} is of {tensor.dtype} and cannot require a gradient")
+                tensor.requires_grad_()
+            self._placed[name] = tensor
         return self._placed[name]
 
 

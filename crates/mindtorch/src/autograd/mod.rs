@@ -64,7 +64,7 @@ impl Tensor {
         ensure!(
             !on || self.dtype().is_float(),
             Runtime,
-            "only Tensors of floating point and complex dtype can require gradients"
+            "Only Tensors of floating point and complex dtype can require gradients"
         );
         ensure!(
             !on || !self.is_inference() || mode::is_inference(),
@@ -112,9 +112,10 @@ impl Tensor {
             ensure!(
                 grad.shape() == self.shape(),
                 Runtime,
-                "assigned grad has data of a different size: the tensor has {}, the gradient {}",
-                crate::shape::list(self.shape()),
-                crate::shape::list(grad.shape())
+                "attempting to assign a gradient of size '{}' to a tensor of size '{}'. Please ensure that the gradient and the \
+                 tensor are the same size",
+                crate::shape::list(grad.shape()),
+                crate::shape::list(self.shape())
             );
             ensure!(grad.dtype() == self.dtype(), Runtime, "assigned grad has data of a different type");
             ensure!(grad.device() == self.device(), Runtime, "assigned grad has data located on a different device");

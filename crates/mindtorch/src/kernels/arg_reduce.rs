@@ -1,36 +1,43 @@
 //! Positions of extremes along a dimension.
 
+use super::fold::{Fold, LEAF, NARROW, halves, threads_for};
 use super::line::Axis;
-use super::fold::{Fold, GRAIN, LEAF, both};
 use super::number::Number;
-use super::parallel::within_pool;
 use super::simd::vectorized;
 
+/// A dimension shorter than this is looked through in several places at once, if rows are narrow.
+const SHORT: usize = 32;
+const TOGETHER: usize = 16;
 /// The columns whose best rows are sought together.
 const TILE: usize = 512;
 /// The rows whose positions are counted in 32 bits, which go with the numbers through the vectors.
 const PART: usize = 1 << 16;
-/// Rows shorter than this are not worth vectors.
-const SHORT: usize = 32;
 
-/// Positions of the greatest numbers along the dimension: of the first where several are equal, of the first NaN where there is one.
+/// Positions of the greatest numbers: of the first where several are equal, of the first NaN where there is one.
 pub(crate) fn argmax<T: Number>(input: &[T], axis: Axis, indices: &mut [i64]) {
     Best { lowest: T::LOWEST, beats: |new: T, old: T| new > old }.run(input, axis, indices);
 }
 
-/// Positions of the least numbers along the dimension: of the first where several are equal, of the first NaN where there is one.
+/// Positions of the least numbers: of the first where several are equal, of the first NaN where there is one.
 pub(crate) fn argmin<T: Number>(input: &[T], axis: Axis, indices: &mut [i64]) {
     Best { lowest: T::HIGHEST, beats: |new: T, old: T| new < old }.run(input, axis, indices);
 }
 
-/// The numbers at positions along the dimension.
+/// The numbers at positions along the dimension, one of each column.
 pub(crate) fn pick<T: Copy>(input: &[T], axis: Axis, indices: &[i64], out: &mut [T]) {
+    debug_assert_eq!(input.len(), axis.numbers());
     debug_assert_eq!(indices.len(), axis.reduced());
     debug_assert_eq!(out.len(), axis.reduced());
-    for (outer, (indices, out)) in indices.chunks(axis.inner.max(1)).zip(out.chunks_mut(axis.inner.max(1))).enumerate()
-    {
-        for (column, (&index, out)) in indices.iter().zip(out).enumerate() {
-            *out = input[(outer * axis.len + index as usize) * axis.inner + column];
+    if axis.inner == 1 {
+        for ((row, &index), out) in input.chunks_exact(axis.len).zip(indices).zip(out) {
+            *out = row[index as usize];
+        }
+    } else if !indices.is_empty() {
+        let outputs = indices.chunks_exact(axis.inner).zip(out.chunks_exact_mut(axis.inner));
+        for (block, (indices, out)) in input.chunks_exact(axis.block()).zip(outputs) {
+            for (column, (&index, out)) in indices.iter().zip(out).enumerate() {
+                *out = block[index as usize * axis.inner + column];
+            }
         }
     }
 }
@@ -46,79 +53,137 @@ impl<T: Number, B: Fn(T, T) -> bool + Copy + Send + Sync> Best<T, B> {
     fn run(self, input: &[T], axis: Axis, indices: &mut [i64]) {
         debug_assert_eq!(input.len(), axis.numbers());
         debug_assert_eq!(indices.len(), axis.reduced());
-        debug_assert!(axis.len > 0 || indices.is_empty(), "nothing has no greatest number");
+        debug_assert!(axis.len > 0 || indices.is_empty(), "among nothing there is no best");
         if !indices.is_empty() {
-            within_pool(input.len(), GRAIN, |_| self.blocks(input, axis, indices));
+            self.blocks(threads_for(input.len()), input, axis, indices);
         }
     }
 
-    fn blocks(self, input: &[T], axis: Axis, indices: &mut [i64]) {
-        if axis.outer > 1 && input.len() >= 2 * GRAIN {
-            let half = Axis { outer: axis.outer / 2, ..axis };
-            let rest = Axis { outer: axis.outer - half.outer, ..axis };
+    fn blocks(self, threads: usize, input: &[T], axis: Axis, indices: &mut [i64]) {
+        if let Some((half, rest)) = axis.halved(threads) {
             let (left, right) = input.split_at(half.numbers());
             let (left_out, right_out) = indices.split_at_mut(half.reduced());
-            both(input.len(), || self.blocks(left, half, left_out), || self.blocks(right, rest, right_out));
+            halves(
+                threads,
+                |threads| self.blocks(threads, left, half, left_out),
+                |threads| self.blocks(threads, right, rest, right_out),
+            );
+        } else if axis.inner <= NARROW && axis.len < SHORT {
+            vectorized(
+                #[inline(always)]
+                || self.short(input, axis, indices),
+            );
         } else if axis.inner == 1 {
             for (row, index) in input.chunks_exact(axis.len).zip(indices) {
-                *index = self.row(row) as i64;
+                *index = self.row(threads, row) as i64;
             }
         } else {
             for (block, indices) in input.chunks_exact(axis.block()).zip(indices.chunks_exact_mut(axis.inner)) {
-                self.columns(block, axis.inner, 0, indices);
+                if axis.inner <= NARROW {
+                    self.narrow(threads, block, axis.inner, indices);
+                } else {
+                    self.columns(threads, block, axis.inner, 0, indices);
+                }
             }
         }
     }
 
     #[inline(always)]
     fn wins(self, new: T, old: T) -> bool {
-        (self.beats)(new, old) || (new.is_nan() && !old.is_nan())
+        (self.beats)(new, old) | (new.is_nan() & !old.is_nan())
+    }
+
+    #[inline(always)]
+    fn short(self, input: &[T], axis: Axis, indices: &mut [i64]) {
+        for (group, indices) in indices.chunks_mut(TOGETHER).enumerate() {
+            let firsts = axis.firsts::<TOGETHER>(group * TOGETHER);
+            let row = |row: usize| firsts.map(|first| input[first + row * axis.inner]);
+            let (mut best, mut at) = (row(0), [0u32; TOGETHER]);
+            for index in 1..axis.len {
+                let numbers = row(index);
+                for lane in 0..TOGETHER {
+                    let wins = self.wins(numbers[lane], best[lane]);
+                    best[lane] = if wins { numbers[lane] } else { best[lane] };
+                    at[lane] = if wins { index as u32 } else { at[lane] };
+                }
+            }
+            for (index, at) in indices.iter_mut().zip(at) {
+                *index = i64::from(at);
+            }
+        }
     }
 
     /// The position of the best number of a row: the best leaf is found first, without positions, and then looked through.
-    fn row(self, row: &[T]) -> usize {
-        if row.len() < SHORT {
-            let numbers = row.iter().enumerate().skip(1);
-            return numbers
-                .fold((0, row[0]), |best, (index, &new)| if self.wins(new, best.1) { (index, new) } else { best })
-                .0;
-        }
-        let (start, best) = self.best_leaf(row);
+    fn row(self, threads: usize, row: &[T]) -> usize {
+        let (start, best) = self.best_leaf(threads, row);
         let leaf = &row[start..(start + LEAF).min(row.len())];
-        start
-            + vectorized(
-                #[inline(always)]
-                || position(leaf, best),
-            )
+        let within = vectorized(
+            #[inline(always)]
+            || position(leaf, best),
+        );
+        start + within
     }
 
-    fn best_leaf(self, row: &[T]) -> (usize, T) {
+    fn best_leaf(self, threads: usize, row: &[T]) -> (usize, T) {
         if row.len() > LEAF {
             let middle = (row.len() / 2).next_multiple_of(LEAF);
             let (left, right) = row.split_at(middle);
-            let (left, right) = both(row.len(), || self.best_leaf(left), || self.best_leaf(right));
+            let (left, right) =
+                halves(threads, |threads| self.best_leaf(threads, left), |threads| self.best_leaf(threads, right));
             return if self.wins(right.1, left.1) { (middle + right.0, right.1) } else { left };
         }
-        let better = |old: T, new: T| if (self.beats)(new, old) || new.is_nan() { new } else { old };
-        (
-            0,
-            vectorized(
-                #[inline(always)]
-                || Fold::new(self.lowest, |number| number, better).leaf(row),
-            ),
-        )
+        let better = |old: T, new: T| if (self.beats)(new, old) | new.is_nan() { new } else { old };
+        let best = vectorized(
+            #[inline(always)]
+            || Fold::new(self.lowest, |number| number, better).leaf(row),
+        );
+        (0, best)
     }
 
-    /// The positions of the best numbers of the columns from `first` on, as many as `indices` has.
-    fn columns(self, block: &[T], inner: usize, first: usize, indices: &mut [i64]) {
+    /// The best rows of narrow columns: several rows are taken at a time, as wide ones, and then the best of each column's parts.
+    fn narrow(self, threads: usize, block: &[T], inner: usize, indices: &mut [i64]) {
+        let len = block.len() / inner;
+        if threads > 1 {
+            let (left, right) = block.split_at(len / 2 * inner);
+            let mut others = [0; NARROW];
+            halves(
+                threads,
+                |threads| self.narrow(threads, left, inner, indices),
+                |threads| self.narrow(threads, right, inner, &mut others[..inner]),
+            );
+            for (column, (index, &other)) in indices.iter_mut().zip(&others).enumerate() {
+                let (old, new) = (left[*index as usize * inner + column], right[other as usize * inner + column]);
+                *index = if self.wins(new, old) { (len / 2) as i64 + other } else { *index };
+            }
+            return;
+        }
+        let joined = 2 * NARROW / inner;
+        let (whole, wide) = (len / joined, joined * inner);
+        let mut parts = [0; 2 * NARROW];
+        let parts = &mut parts[..if whole > 0 { wide } else { 0 }];
+        self.columns(1, &block[..whole * wide], wide, 0, parts);
+        for (column, index) in indices.iter_mut().enumerate() {
+            let part = |(part, &row): (usize, &i64)| row as usize * joined + part;
+            let rows = parts.iter().skip(column).step_by(inner).enumerate().map(part).chain(whole * joined..len);
+            let best = rows.reduce(|best, row| {
+                let (old, new) = (block[best * inner + column], block[row * inner + column]);
+                // The parts are interleaved: of equal numbers, a later part may have the earlier one.
+                let earlier = row < best && !self.wins(old, new);
+                if earlier || self.wins(new, old) { row } else { best }
+            });
+            *index = best.map_or(0, |best| best as i64);
+        }
+    }
+
+    /// The best rows of the columns from `first` on, as many as `indices` has.
+    fn columns(self, threads: usize, block: &[T], inner: usize, first: usize, indices: &mut [i64]) {
         if indices.len() > TILE {
             let middle = (indices.len() / 2).next_multiple_of(TILE);
-            let numbers = block.len() / inner * indices.len();
             let (left, right) = indices.split_at_mut(middle);
-            both(
-                numbers,
-                || self.columns(block, inner, first, left),
-                || self.columns(block, inner, first + middle, right),
+            halves(
+                threads,
+                |threads| self.columns(threads, block, inner, first, left),
+                |threads| self.columns(threads, block, inner, first + middle, right),
             );
         } else {
             vectorized(
@@ -155,10 +220,9 @@ impl<T: Number, B: Fn(T, T) -> bool + Copy + Send + Sync> Best<T, B> {
 /// The first position of a number that is there, or of the first NaN.
 #[inline(always)]
 fn position<T: Number>(numbers: &[T], wanted: T) -> usize {
-    const TOGETHER: usize = 64;
     let is_wanted = |number: T| (number == wanted) | (number.is_nan() & wanted.is_nan());
-    let chunks = numbers.as_chunks::<TOGETHER>().0;
+    let chunks = numbers.as_chunks::<64>().0;
     let chunk = chunks.iter().position(|chunk| chunk.iter().fold(false, |found, &number| found | is_wanted(number)));
-    let start = chunk.unwrap_or(chunks.len()) * TOGETHER;
+    let start = chunk.unwrap_or(chunks.len()) * 64;
     start + numbers[start..].iter().position(|&number| is_wanted(number)).expect("the best number is one of the row")
 }

@@ -3,8 +3,8 @@
 //! Numbers are folded as a balanced tree over leaves of fixed size, so that rounding errors grow with the depth of the tree,
 //! and the result does not depend on how many threads worked on it.
 
-use super::line::Axis;
-use super::parallel::within_pool;
+use super::line::{Axis, GRAIN};
+use super::parallel::{num_threads, within_pool};
 use super::simd::vectorized;
 use std::marker::PhantomData;
 
@@ -18,8 +18,30 @@ const LEAF_ROWS: usize = 32;
 const TILE: usize = 1024;
 /// Rows shorter than this are folded several at once.
 const SHORT: usize = 32;
-/// The numbers that are worth a thread.
-pub(super) const GRAIN: usize = 1 << 17;
+const TOGETHER: usize = 16;
+/// Rows of no more numbers than this are narrow.
+pub(super) const NARROW: usize = 32;
+
+/// How many threads so many numbers are worth.
+pub(super) fn threads_for(numbers: usize) -> usize {
+    if numbers < 2 * GRAIN { 1 } else { num_threads().min(numbers / GRAIN) }
+}
+
+/// Calls both, in parallel if there is more than one of `threads`, and tells each how many of them it has.
+pub(super) fn halves<R: Send>(
+    threads: usize,
+    left: impl FnOnce(usize) -> R + Send,
+    right: impl FnOnce(usize) -> R + Send,
+) -> (R, R) {
+    let others = threads / 2;
+    if others == 0 {
+        (left(1), right(1))
+    } else if rayon::current_thread_index().is_some() {
+        rayon::join(|| left(threads - others), || right(others))
+    } else {
+        within_pool(2, 1, |_| rayon::join(|| left(threads - others), || right(others)))
+    }
+}
 
 /// A way to fold: every number is mapped, and what comes of it is combined, beginning with `identity`.
 #[derive(Clone, Copy)]
@@ -30,20 +52,6 @@ pub(super) struct Fold<T, A, M, C> {
     numbers: PhantomData<fn(T)>,
 }
 
-/// Calls both, in parallel if they work on so many `numbers` together that it is worth it.
-pub(super) fn both<R: Send>(
-    numbers: usize,
-    left: impl FnOnce() -> R + Send,
-    right: impl FnOnce() -> R + Send,
-) -> (R, R) {
-    // Outside the pool, the caller's thread is to do all the work.
-    if numbers >= 2 * GRAIN && rayon::current_thread_index().is_some() {
-        rayon::join(left, right)
-    } else {
-        (left(), right())
-    }
-}
-
 impl<T, A, M, C> Fold<T, A, M, C>
 where
     T: Copy + Sync,
@@ -51,6 +59,7 @@ where
     M: Fn(T) -> A + Copy + Send + Sync,
     C: Fn(A, A) -> A + Copy + Send + Sync,
 {
+    /// A way to fold. `map` and `combine` are to be inlined.
     pub(super) fn new(identity: A, map: M, combine: C) -> Self {
         Self { identity, map, combine, numbers: PhantomData }
     }
@@ -62,16 +71,18 @@ where
         if input.is_empty() {
             return out.fill(self.identity);
         }
-        within_pool(input.len(), GRAIN, |_| self.blocks(input, axis, out));
+        self.blocks(threads_for(input.len()), input, axis, out);
     }
 
-    fn blocks(self, input: &[T], axis: Axis, out: &mut [A]) {
-        if axis.outer > 1 && input.len() >= 2 * GRAIN {
-            let half = Axis { outer: axis.outer / 2, ..axis };
+    fn blocks(self, threads: usize, input: &[T], axis: Axis, out: &mut [A]) {
+        if let Some((half, rest)) = axis.halved(threads) {
             let (left, right) = input.split_at(half.numbers());
             let (left_out, right_out) = out.split_at_mut(half.reduced());
-            let rest = Axis { outer: axis.outer - half.outer, ..axis };
-            both(input.len(), || self.blocks(left, half, left_out), || self.blocks(right, rest, right_out));
+            halves(
+                threads,
+                |threads| self.blocks(threads, left, half, left_out),
+                |threads| self.blocks(threads, right, rest, right_out),
+            );
         } else if axis.inner == 1 && axis.len < SHORT {
             vectorized(
                 #[inline(always)]
@@ -88,27 +99,32 @@ where
             );
         } else if axis.inner == 1 {
             for (row, out) in input.chunks_exact(axis.len).zip(out) {
-                *out = self.row(row);
+                *out = self.row(threads, row);
             }
         } else {
             for (block, out) in input.chunks_exact(axis.block()).zip(out.chunks_exact_mut(axis.inner)) {
-                self.block(block, axis.inner, out);
+                if axis.inner <= NARROW {
+                    self.narrow(threads, block, axis.inner, out);
+                } else {
+                    self.columns(threads, block, axis.inner, 0, out);
+                }
             }
         }
     }
 
-    fn row(self, row: &[T]) -> A {
-        if row.len() <= LEAF {
-            return vectorized(
-                #[inline(always)]
-                || self.leaf(row),
-            );
+    fn row(self, threads: usize, row: &[T]) -> A {
+        if row.len() > LEAF {
+            let (left, right) = row.split_at((row.len() / 2).next_multiple_of(LEAF));
+            let (left, right) = halves(threads, |threads| self.row(threads, left), |threads| self.row(threads, right));
+            return (self.combine)(left, right);
         }
-        let (left, right) = row.split_at((row.len() / 2).next_multiple_of(LEAF));
-        let (left, right) = both(row.len(), || self.row(left), || self.row(right));
-        (self.combine)(left, right)
+        vectorized(
+            #[inline(always)]
+            || self.leaf(row),
+        )
     }
 
+    /// Folds a few numbers, within [`vectorized`].
     #[inline(always)]
     pub(super) fn leaf(self, numbers: &[T]) -> A {
         let (chunks, rest) = numbers.as_chunks::<LANES>();
@@ -140,7 +156,6 @@ where
 
     #[inline(always)]
     fn short_rows(self, input: &[T], len: usize, out: &mut [A]) {
-        const TOGETHER: usize = 16;
         let (groups, last) = out.as_chunks_mut::<TOGETHER>();
         let (grouped, rest) = input.split_at(groups.len() * TOGETHER * len);
         for (rows, out) in grouped.chunks_exact(TOGETHER * len).zip(groups) {
@@ -157,20 +172,12 @@ where
         }
     }
 
-    /// Folds rows of `inner` numbers into one.
-    fn block(self, block: &[T], inner: usize, out: &mut [A]) {
-        // Narrow rows are taken several at a time, as wide ones, whose parts are folded in the end.
-        let joined = (LANES / inner).max(1);
-        let wide = joined * inner;
+    /// Folds narrow rows into one: several at a time, as wide ones, whose parts are folded in the end.
+    fn narrow(self, threads: usize, block: &[T], inner: usize, out: &mut [A]) {
+        let wide = LANES / inner * inner;
         let (rows, rest) = block.split_at(block.len() / wide * wide);
-        if joined == 1 || rows.is_empty() {
-            for (tile, out) in out.chunks_mut(TILE).enumerate() {
-                self.rows(block, inner, tile * TILE, out);
-            }
-            return;
-        }
         let mut parts = [self.identity; LANES];
-        self.rows(rows, wide, 0, &mut parts[..wide]);
+        self.rows(threads, rows, wide, 0, &mut parts[..wide]);
         out.copy_from_slice(&parts[..inner]);
         for part in parts[inner..wide].chunks_exact(inner) {
             for (out, &part) in out.iter_mut().zip(part) {
@@ -185,7 +192,21 @@ where
     }
 
     /// Folds the columns from `first` on, as many as `out` has, of rows of `inner` numbers.
-    fn rows(self, rows: &[T], inner: usize, first: usize, out: &mut [A]) {
+    fn columns(self, threads: usize, block: &[T], inner: usize, first: usize, out: &mut [A]) {
+        if out.len() <= TILE {
+            return self.rows(threads, block, inner, first, out);
+        }
+        let middle = (out.len() / 2).next_multiple_of(TILE);
+        let (left, right) = out.split_at_mut(middle);
+        halves(
+            threads,
+            |threads| self.columns(threads, block, inner, first, left),
+            |threads| self.columns(threads, block, inner, first + middle, right),
+        );
+    }
+
+    /// As [`columns`](Self::columns), for a tile of them.
+    fn rows(self, threads: usize, rows: &[T], inner: usize, first: usize, out: &mut [A]) {
         let count = rows.len() / inner;
         if count <= LEAF_ROWS {
             return vectorized(
@@ -196,7 +217,11 @@ where
         let (left, right) = rows.split_at((count / 2).next_multiple_of(LEAF_ROWS) * inner);
         let mut folded = [self.identity; TILE];
         let folded = &mut folded[..out.len()];
-        both(count * out.len(), || self.rows(left, inner, first, out), || self.rows(right, inner, first, folded));
+        halves(
+            threads,
+            |threads| self.rows(threads, left, inner, first, out),
+            |threads| self.rows(threads, right, inner, first, folded),
+        );
         vectorized(
             #[inline(always)]
             || {

@@ -32,33 +32,47 @@ pub(crate) fn fold<T: Copy, A: Copy>(numbers: &[T], start: A, step: impl Fn(A, T
     rest.iter().fold(join_few(black_box(few), &join), |result, &number| step(result, number))
 }
 
-/// [`fold`] for pairs of numbers.
+/// `M` sums over `N` slices at once: `step` adds the numbers at one index of all slices to the sums so far. The slices may
+/// come in several segments, which are summed up as if they were one.
 #[inline(always)]
-pub(crate) fn fold2<T: Copy, A: Copy>(
-    (first, second): (&[T], &[T]),
-    start: A,
-    step: impl Fn(A, T, T) -> A,
-    join: impl Fn(A, A) -> A,
-) -> A {
-    debug_assert_eq!(first.len(), second.len());
-    let ((chunks1, rest1), (chunks2, rest2)) = (first.as_chunks::<LANES>(), second.as_chunks::<LANES>());
-    let mut lanes = [start; LANES];
-    for (chunk1, chunk2) in chunks1.iter().zip(chunks2) {
-        for lane in 0..LANES {
-            lanes[lane] = step(lanes[lane], chunk1[lane], chunk2[lane]);
+pub(crate) fn sums<'a, T: Real, const N: usize, const M: usize>(
+    segments: impl IntoIterator<Item = [&'a [T]; N]>,
+    step: impl Fn([T; M], [T; N]) -> [T; M],
+) -> [T; M] {
+    let (mut lanes, mut few, mut last) = ([[T::ZERO; LANES]; M], [[T::ZERO; FEW]; M], [T::ZERO; M]);
+    for slices in segments {
+        let length = slices[0].len();
+        debug_assert!(slices.iter().all(|slice| slice.len() == length));
+        let chunks = slices.map(|slice| slice.as_chunks::<LANES>().0);
+        for chunk in 0..length / LANES {
+            add_chunk(&mut lanes, chunks.map(|chunks| &chunks[chunk]), &step);
+        }
+        let rest = slices.map(|slice| &slice[length - length % LANES..]);
+        let chunks = rest.map(|slice| slice.as_chunks::<FEW>().0);
+        for chunk in 0..length % LANES / FEW {
+            add_chunk(&mut few, chunks.map(|chunks| &chunks[chunk]), &step);
+        }
+        for index in length - length % FEW..length {
+            last = step(last, slices.map(|slice| slice[index]));
         }
     }
-    let ((chunks1, rest1), (chunks2, rest2)) = (rest1.as_chunks::<FEW>(), rest2.as_chunks::<FEW>());
-    let mut few = narrow(black_box(lanes), &join);
-    for (chunk1, chunk2) in chunks1.iter().zip(chunks2) {
-        for lane in 0..FEW {
-            few[lane] = step(few[lane], chunk1[lane], chunk2[lane]);
+    let (lanes, few) = black_box((lanes, few));
+    let add = |a: T, b: T| a + b;
+    std::array::from_fn(|sum| join_few(narrow(lanes[sum], &add), &add) + (join_few(few[sum], &add) + last[sum]))
+}
+
+#[inline(always)]
+fn add_chunk<T: Real, const N: usize, const M: usize, const L: usize>(
+    lanes: &mut [[T; L]; M],
+    chunks: [&[T; L]; N],
+    step: &impl Fn([T; M], [T; N]) -> [T; M],
+) {
+    for lane in 0..L {
+        let sums = step(std::array::from_fn(|sum| lanes[sum][lane]), chunks.map(|chunk| chunk[lane]));
+        for (lanes, sum) in lanes.iter_mut().zip(sums) {
+            lanes[lane] = sum;
         }
     }
-    rest1
-        .iter()
-        .zip(rest2)
-        .fold(join_few(black_box(few), &join), |result, (&first, &second)| step(result, first, second))
 }
 
 /// All lanes joined to few.
@@ -88,7 +102,17 @@ pub(crate) fn max<T: Real>(numbers: &[T]) -> T {
 
 #[inline(always)]
 pub(crate) fn dot<T: Real>(first: &[T], second: &[T]) -> T {
-    fold2((first, second), T::ZERO, |sum, a, b| a.mul_add(b, sum), |a, b| a + b)
+    let [dot] = sums([[first, second]], |[sum], [a, b]| [a.mul_add(b, sum)]);
+    dot
+}
+
+/// The mean of the numbers and their mean squared distance from it.
+#[inline(always)]
+pub(crate) fn moments<T: Real>(numbers: &[T]) -> (T, T) {
+    let scale = T::ONE / T::from_usize(numbers.len());
+    let mean = sum(numbers) * scale;
+    let square = |sum: T, x: T| (x - mean).mul_add(x - mean, sum);
+    (mean, fold(numbers, T::ZERO, square, |a, b| a + b) * scale)
 }
 
 #[cfg(test)]
@@ -103,6 +127,21 @@ mod tests {
             assert_eq!(dot(&numbers, &numbers), numbers.iter().map(|x| x * x).sum());
             assert_eq!(max(&numbers), numbers.last().copied().unwrap_or(f64::NEG_INFINITY));
         }
+    }
+
+    #[test]
+    fn several_sums_grow_together() {
+        let (a, b): (Vec<f64>, Vec<f64>) = (0..77).map(|index| (f64::from(index), f64::from(index % 5))).unzip();
+        let step = |[both, first]: [f64; 2], [a, b]: [f64; 2]| [both + a * b, first + a];
+        assert_eq!(sums([[&a[..], &b[..]]], step), [a.iter().zip(&b).map(|(a, b)| a * b).sum(), a.iter().sum()]);
+        let segments = a.chunks(45).zip(b.chunks(45)).map(|(a, b)| [a, b]);
+        assert_eq!(sums(segments, step), sums([[&a[..], &b[..]]], step));
+    }
+
+    #[test]
+    fn moments_are_mean_and_variance() {
+        assert_eq!(moments(&[1.0, 2.0, 3.0, 4.0]), (2.5, 1.25));
+        assert!(moments::<f32>(&[]).0.is_nan());
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! The dimension that a kernel works along.
 
+/// The numbers that are worth a thread.
+pub(crate) const GRAIN: usize = 1 << 17;
+
 /// A contiguous input seen along one of its dimensions: `outer` blocks of `len` rows of `inner` numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Axis {
@@ -30,5 +33,57 @@ impl Axis {
     /// The numbers of one block.
     pub(crate) fn block(self) -> usize {
         self.len * self.inner
+    }
+
+    /// The blocks in two halves, unless there is one thread, or so few blocks that each of them is better divided.
+    pub(super) fn halved(self, threads: usize) -> Option<(Self, Self)> {
+        let many = self.outer >= 4 * threads || self.block() < 2 * GRAIN;
+        (threads > 1 && self.outer > 1 && many).then(|| {
+            let half = Self { outer: self.outer / 2, ..self };
+            (half, Self { outer: self.outer - half.outer, ..self })
+        })
+    }
+
+    /// Where in the input the reduced numbers begin, `N` at a time from `start` on; the last one again where there are no more.
+    #[inline(always)]
+    pub(super) fn firsts<const N: usize>(self, start: usize) -> [usize; N] {
+        let last = self.reduced() - 1;
+        if self.inner == 1 {
+            return std::array::from_fn(|lane| (start + lane).min(last) * self.len);
+        }
+        let (mut block, mut column) = (start / self.inner * self.block(), start % self.inner);
+        std::array::from_fn(|lane| {
+            let first = block + column;
+            if start + lane < last {
+                column += 1;
+                if column == self.inner {
+                    (block, column) = (block + self.block(), 0);
+                }
+            }
+            first
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn firsts_are_where_the_first_rows_are() {
+        let axis = Axis { outer: 3, len: 5, inner: 2 };
+        assert_eq!(axis.firsts::<4>(0), [0, 1, 10, 11]);
+        assert_eq!(axis.firsts::<4>(4), [20, 21, 21, 21]);
+        assert_eq!(axis.firsts::<2>(3), [11, 20]);
+        assert_eq!(Axis { outer: 3, len: 5, inner: 1 }.firsts::<4>(1), [5, 10, 10, 10]);
+    }
+
+    #[test]
+    fn blocks_are_halved_if_there_are_enough() {
+        let axis = Axis { outer: 3, len: 10, inner: 1 };
+        assert_eq!(axis.halved(1), None);
+        assert_eq!(axis.halved(2), Some((Axis { outer: 1, ..axis }, Axis { outer: 2, ..axis })));
+        assert_eq!(Axis { outer: 1, ..axis }.halved(2), None);
+        assert_eq!(Axis { len: 2 * GRAIN, ..axis }.halved(2), None);
     }
 }

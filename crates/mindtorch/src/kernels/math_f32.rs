@@ -3,9 +3,6 @@
 //! Each reduces its argument to a short interval and evaluates a minimax polynomial there. The results are within 2 ulp,
 //! of NaN, infinities, zeros and denormals too.
 
-// The polynomials' coefficients are written as they were found: rounding a digit away would change them.
-#![expect(clippy::excessive_precision, reason = "coefficients are written in full")]
-
 use super::real::{clamp, polynomial};
 
 const LN_2_HIGH: f32 = std::f32::consts::LN_2;
@@ -62,12 +59,14 @@ pub(super) fn exp_m1(x: f32) -> f32 {
 /// are what makes `k` times something positive plus `ln(m)` the right limit.
 #[inline(always)]
 fn ln_parts(x: f32) -> (f32, f32) {
-    let denormal = x < f32::MIN_POSITIVE;
-    let bits = (x * if denormal { 8_388_608.0 } else { 1.0 }).to_bits().cast_signed();
+    // Denormal numbers times 2^23. One choice, and arithmetic from there on: with two of them the compiler would compute
+    // everything for both cases.
+    let surplus = if x < f32::MIN_POSITIVE { 8_388_607.0 } else { 0.0 };
+    let bits = x.mul_add(surplus, x).to_bits().cast_signed();
     let exponent = bits.wrapping_sub(std::f32::consts::FRAC_1_SQRT_2.to_bits().cast_signed()) >> 23;
     let mantissa = f32::from_bits(bits.wrapping_sub(exponent << 23).cast_unsigned());
-    let offset = if x == 0.0 { f32::INFINITY } else { 23.0 };
-    let k = exponent as f32 - if denormal { offset } else { 0.0 };
+    let k = surplus.mul_add(-23.0 / 8_388_607.0, exponent as f32);
+    let k = if x == 0.0 { f32::NEG_INFINITY } else { k };
     let k = if x < f32::INFINITY { k } else { x };
     let f = if x < 0.0 { f32::NAN } else { mantissa - 1.0 };
     let tail = polynomial(

@@ -72,14 +72,16 @@ pub(super) fn exp_m1(x: f64) -> f64 {
 /// are what makes `k` times something positive plus `ln(m)` the right limit.
 #[inline(always)]
 fn ln_parts(x: f64) -> (f64, f64) {
-    let denormal = x < f64::MIN_POSITIVE;
-    let bits = (x * if denormal { 4_503_599_627_370_496.0 } else { 1.0 }).to_bits();
+    // Denormal numbers times 2^52. One choice, and arithmetic from there on: with two of them the compiler would compute
+    // everything for both cases.
+    let surplus = if x < f64::MIN_POSITIVE { 4_503_599_627_370_495.0 } else { 0.0 };
+    let bits = x.mul_add(surplus, x).to_bits();
     let exponent = bits.wrapping_add(1.0f64.to_bits() - std::f64::consts::FRAC_1_SQRT_2.to_bits()) >> 52;
     let mantissa = f64::from_bits(bits.wrapping_sub(exponent << 52).wrapping_add(1.0f64.to_bits()));
     // There is no instruction for this conversion before AVX-512.
     let k = f64::from_bits(exponent | ROUNDER.to_bits()) - (ROUNDER + 1023.0);
-    let offset = if x == 0.0 { f64::INFINITY } else { 52.0 };
-    let k = k - if denormal { offset } else { 0.0 };
+    let k = surplus.mul_add(-52.0 / 4_503_599_627_370_495.0, k);
+    let k = if x == 0.0 { f64::NEG_INFINITY } else { k };
     let k = if x < f64::INFINITY { k } else { x };
     let f = if x < 0.0 { f64::NAN } else { mantissa - 1.0 };
     let s = f / (2.0 + f);

@@ -3,27 +3,56 @@
 //! A leaf is shifted by its mean before it is squared, while it is in the cache; leaves are merged in `f64`. So the memory is
 //! read once, and nothing cancels, however far the numbers are from 0.
 
+use super::fold::{Fold, LEAF, NARROW, halves, threads_for};
 use super::line::Axis;
-use super::fold::{Fold, GRAIN, LEAF, both};
-use super::parallel::within_pool;
 use super::real::Real;
 use super::simd::vectorized;
 
 /// The rows of a leaf across rows.
 const LEAF_ROWS: usize = 32;
+/// The rows that one thread takes one leaf after the other.
+const PIECE_ROWS: usize = 8 * LEAF_ROWS;
 /// The columns of a leaf across rows.
 const TILE: usize = 512;
+/// Columns of so few rows are copied together in less memory.
+const FEW: usize = 64;
 
 /// Variances, the sum of squares divided by the count less `correction` (not less than 0), and means.
 pub(crate) fn var_mean<T: Real>(input: &[T], axis: Axis, correction: f64, var: &mut [T], mean: &mut [T]) {
     let divisor = (axis.len as f64 - correction).max(0.0);
-    run(input, axis, |squares| T::from_f64(squares / divisor), var, mean);
+    run(input, axis, Outputs { spread: var, mean, divisor, root: false });
 }
 
 /// Standard deviations, the roots of the variances, and means.
 pub(crate) fn std_mean<T: Real>(input: &[T], axis: Axis, correction: f64, std: &mut [T], mean: &mut [T]) {
     let divisor = (axis.len as f64 - correction).max(0.0);
-    run(input, axis, |squares| T::from_f64((squares / divisor).sqrt()), std, mean);
+    run(input, axis, Outputs { spread: std, mean, divisor, root: true });
+}
+
+/// Where results go, and how they are finished.
+struct Outputs<'a, T> {
+    spread: &'a mut [T],
+    mean: &'a mut [T],
+    divisor: f64,
+    root: bool,
+}
+
+impl<T: Real> Outputs<'_, T> {
+    fn put(&mut self, index: usize, moments: Moments) {
+        let variance = moments.squares / self.divisor;
+        self.spread[index] = T::from_f64(if self.root { variance.sqrt() } else { variance });
+        self.mean[index] = T::from_f64(moments.mean);
+    }
+
+    fn split_at(&mut self, middle: usize) -> (Outputs<'_, T>, Outputs<'_, T>) {
+        let (divisor, root) = (self.divisor, self.root);
+        let (left, right) = self.spread.split_at_mut(middle);
+        let (left_mean, right_mean) = self.mean.split_at_mut(middle);
+        (
+            Outputs { spread: left, mean: left_mean, divisor, root },
+            Outputs { spread: right, mean: right_mean, divisor, root },
+        )
+    }
 }
 
 /// What is known of some numbers.
@@ -64,100 +93,92 @@ impl Counts {
     }
 }
 
-fn run<T: Real>(
-    input: &[T],
-    axis: Axis,
-    finish: impl Fn(f64) -> T + Copy + Send + Sync,
-    spread: &mut [T],
-    mean: &mut [T],
-) {
+fn run<T: Real>(input: &[T], axis: Axis, out: Outputs<'_, T>) {
     debug_assert_eq!(input.len(), axis.numbers());
-    debug_assert_eq!(spread.len(), axis.reduced());
-    debug_assert_eq!(mean.len(), axis.reduced());
+    debug_assert_eq!(out.spread.len(), axis.reduced());
+    debug_assert_eq!(out.mean.len(), axis.reduced());
     if input.is_empty() {
-        spread.fill(T::NAN);
-        mean.fill(T::NAN);
+        out.spread.fill(T::NAN);
+        out.mean.fill(T::NAN);
         return;
     }
-    within_pool(input.len(), GRAIN, |_| blocks(input, axis, finish, spread, mean));
+    blocks(threads_for(input.len()), input, axis, out);
 }
 
-fn blocks<T: Real>(
-    input: &[T],
-    axis: Axis,
-    finish: impl Fn(f64) -> T + Copy + Send + Sync,
-    spread: &mut [T],
-    mean: &mut [T],
-) {
-    if axis.outer > 1 && input.len() >= 2 * GRAIN {
-        let half = Axis { outer: axis.outer / 2, ..axis };
-        let rest = Axis { outer: axis.outer - half.outer, ..axis };
+fn blocks<T: Real>(threads: usize, input: &[T], axis: Axis, mut out: Outputs<'_, T>) {
+    if let Some((half, rest)) = axis.halved(threads) {
         let (left, right) = input.split_at(half.numbers());
-        let (left_spread, right_spread) = spread.split_at_mut(half.reduced());
-        let (left_mean, right_mean) = mean.split_at_mut(half.reduced());
-        both(
-            input.len(),
-            || blocks(left, half, finish, left_spread, left_mean),
-            || blocks(right, rest, finish, right_spread, right_mean),
+        let (left_out, right_out) = out.split_at(half.reduced());
+        halves(
+            threads,
+            |threads| blocks(threads, left, half, left_out),
+            |threads| blocks(threads, right, rest, right_out),
         );
     } else if axis.inner == 1 {
-        for ((row, spread), mean) in input.chunks_exact(axis.len).zip(spread).zip(mean) {
-            let moments = self::row(row);
-            *spread = finish(moments.squares);
-            *mean = T::from_f64(moments.mean);
+        for (index, numbers) in input.chunks_exact(axis.len).enumerate() {
+            out.put(index, row(threads, numbers));
         }
     } else {
-        let outputs = spread.chunks_exact_mut(axis.inner).zip(mean.chunks_exact_mut(axis.inner));
-        for (block, (spread, mean)) in input.chunks_exact(axis.block()).zip(outputs) {
-            for (tile, (spread, mean)) in spread.chunks_mut(TILE).zip(mean.chunks_mut(TILE)).enumerate() {
-                let columns = Columns { inner: axis.inner, first: tile * TILE, width: spread.len() };
-                let moments = columns.rows(block);
-                for (column, (spread, mean)) in spread.iter_mut().zip(mean).enumerate() {
-                    *spread = finish(moments.squares[column]);
-                    *mean = T::from_f64(moments.mean[column]);
+        for (index, block) in input.chunks_exact(axis.block()).enumerate() {
+            let (_, mut out) = out.split_at(index * axis.inner);
+            if axis.inner <= NARROW {
+                for first in 0..axis.inner {
+                    out.put(first, column(threads, &block[first..], axis.inner));
                 }
+            } else {
+                let (out, _) = out.split_at(axis.inner);
+                Columns { inner: axis.inner, first: 0, width: axis.inner }.run(threads, block, out);
             }
         }
     }
 }
 
-fn row<T: Real>(numbers: &[T]) -> Moments {
+fn row<T: Real>(threads: usize, numbers: &[T]) -> Moments {
     if numbers.len() > LEAF {
         let (left, right) = numbers.split_at((numbers.len() / 2).next_multiple_of(LEAF));
         let counts = Counts::new(left.len(), right.len());
-        let (left, right) = both(numbers.len(), || row(left), || row(right));
+        let (left, right) = halves(threads, |threads| row(threads, left), |threads| row(threads, right));
         return left.merge(right, counts);
     }
     vectorized(
         #[inline(always)]
-        || {
-            let plus = |left: T, right: T| left + right;
-            let count = numbers.len() as f64;
-            let part = T::from_f64(1.0 / count);
-            let shift = Fold::new(
-                T::ZERO,
-                #[inline(always)]
-                |number: T| number * part,
-                plus,
-            )
-            .leaf(numbers);
-            let sum = Fold::new(
-                T::ZERO,
-                #[inline(always)]
-                |number: T| number - shift,
-                plus,
-            )
-            .leaf(numbers);
-            let squares = Fold::new(
-                T::ZERO,
-                #[inline(always)]
-                |number: T| (number - shift) * (number - shift),
-                plus,
-            )
-            .leaf(numbers);
-            Moments::shifted(count, shift, sum, squares)
-        },
+        || leaf(numbers),
     )
+}
+
+#[inline(always)]
+fn leaf<T: Real>(numbers: &[T]) -> Moments {
+    let plus = |left: T, right: T| left + right;
+    let count = numbers.len() as f64;
+    // Divided before they are added: the sum of large numbers may be infinite.
+    let part = T::from_f64(1.0 / count);
+    let shift = Fold::new(T::ZERO, |number: T| number * part, plus).leaf(numbers);
+    let sum = Fold::new(T::ZERO, |number: T| number - shift, plus).leaf(numbers);
+    let squares = Fold::new(T::ZERO, |number: T| (number - shift) * (number - shift), plus).leaf(numbers);
+    Moments::shifted(count, shift, sum, squares)
+}
+
+/// The moments of numbers that are `inner` apart: where columns are few, each is copied together.
+fn column<T: Real>(threads: usize, numbers: &[T], inner: usize) -> Moments {
+    let count = numbers.len().div_ceil(inner);
+    if count > LEAF {
+        let before = (count / 2).next_multiple_of(LEAF);
+        let (left, right) = numbers.split_at(before * inner);
+        let (left, right) =
+            halves(threads, |threads| column(threads, left, inner), |threads| column(threads, right, inner));
+        return left.merge(right, Counts::new(before, count - before));
+    }
+    if count <= FEW { copied::<T, FEW>(numbers, inner) } else { copied::<T, LEAF>(numbers, inner) }
+}
+
+fn copied<T: Real, const N: usize>(numbers: &[T], inner: usize) -> Moments {
+    let mut copy = [T::ZERO; N];
+    let mut count = 0;
+    for (copy, &number) in copy.iter_mut().zip(numbers.iter().step_by(inner)) {
+        *copy = number;
+        count += 1;
+    }
+    row(1, &copy[..count])
 }
 
 /// Some columns of rows of `inner` numbers.
@@ -175,39 +196,68 @@ struct Tile {
 }
 
 impl Tile {
+    const EMPTY: Self = Self { mean: [0.0; TILE], squares: [0.0; TILE] };
+
+    #[inline(always)]
+    fn get(&self, column: usize) -> Moments {
+        Moments { mean: self.mean[column], squares: self.squares[column] }
+    }
+
+    #[inline(always)]
+    fn set(&mut self, column: usize, moments: Moments) {
+        (self.mean[column], self.squares[column]) = (moments.mean, moments.squares);
+    }
+
     #[inline(always)]
     fn merge(&mut self, other: &Self, counts: Counts, width: usize) {
         for column in 0..width.min(TILE) {
-            let left = Moments { mean: self.mean[column], squares: self.squares[column] };
-            let right = Moments { mean: other.mean[column], squares: other.squares[column] };
-            let merged = left.merge(right, counts);
-            (self.mean[column], self.squares[column]) = (merged.mean, merged.squares);
+            self.set(column, self.get(column).merge(other.get(column), counts));
         }
     }
 }
 
 impl Columns {
-    fn rows<T: Real>(self, rows: &[T]) -> Tile {
-        let count = rows.len() / self.inner;
-        let mut moments = Tile { mean: [0.0; TILE], squares: [0.0; TILE] };
-        if count * self.width < 2 * GRAIN {
-            for (index, leaf) in rows.chunks(LEAF_ROWS * self.inner).enumerate() {
-                let counts = Counts::new(index * LEAF_ROWS, leaf.len() / self.inner);
-                vectorized(
-                    #[inline(always)]
-                    || moments.merge(&self.leaf(leaf), counts, self.width),
-                );
+    fn run<T: Real>(self, threads: usize, block: &[T], mut out: Outputs<'_, T>) {
+        if self.width > TILE {
+            let middle = (self.width / 2).next_multiple_of(TILE);
+            let left = Self { width: middle, ..self };
+            let right = Self { first: self.first + middle, width: self.width - middle, ..self };
+            let (left_out, right_out) = out.split_at(middle);
+            halves(
+                threads,
+                |threads| left.run(threads, block, left_out),
+                |threads| right.run(threads, block, right_out),
+            );
+        } else {
+            let moments = self.rows(threads, block);
+            for column in 0..self.width {
+                out.put(column, moments.get(column));
             }
-            return moments;
         }
-        let before = (count / 2).next_multiple_of(LEAF_ROWS);
-        let (left, right) = rows.split_at(before * self.inner);
-        let (mut left, right) = both(count * self.width, || self.rows(left), || self.rows(right));
-        vectorized(
-            #[inline(always)]
-            || left.merge(&right, Counts::new(before, count - before), self.width),
-        );
-        left
+    }
+
+    fn rows<T: Real>(self, threads: usize, rows: &[T]) -> Tile {
+        let count = rows.len() / self.inner;
+        if count > PIECE_ROWS {
+            let before = (count / 2).next_multiple_of(PIECE_ROWS);
+            let (left, right) = rows.split_at(before * self.inner);
+            let (mut left, right) =
+                halves(threads, |threads| self.rows(threads, left), |threads| self.rows(threads, right));
+            vectorized(
+                #[inline(always)]
+                || left.merge(&right, Counts::new(before, count - before), self.width),
+            );
+            return left;
+        }
+        let mut moments = Tile::EMPTY;
+        for (index, leaf) in rows.chunks(LEAF_ROWS * self.inner).enumerate() {
+            let counts = Counts::new(index * LEAF_ROWS, leaf.len() / self.inner);
+            vectorized(
+                #[inline(always)]
+                || moments.merge(&self.leaf(leaf), counts, self.width),
+            );
+        }
+        moments
     }
 
     #[inline(always)]
@@ -229,10 +279,9 @@ impl Columns {
                 *squares += distance * distance;
             }
         }
-        let mut tile = Tile { mean: [0.0; TILE], squares: [0.0; TILE] };
+        let mut tile = Tile::EMPTY;
         for column in 0..width.min(TILE) {
-            let moments = Moments::shifted(count, shift[column], sum[column], squares[column]);
-            (tile.mean[column], tile.squares[column]) = (moments.mean, moments.squares);
+            tile.set(column, Moments::shifted(count, shift[column], sum[column], squares[column]));
         }
         tile
     }

@@ -178,7 +178,7 @@ impl Random {
         self.twister.fill(
             out,
             #[inline(always)]
-            |words| T::from_f64(-(-unit(words)).ln_1p() / lambda),
+            |words| T::from_f64(-Real::ln_1p(-unit(words)) / lambda),
         );
     }
 

@@ -1,7 +1,7 @@
 //! Reductions: sums, products, extremes, truth and norms along a dimension.
 
-use super::line::Axis;
 use super::fold::Fold;
+use super::line::Axis;
 use super::number::Number;
 use super::real::Real;
 

@@ -90,9 +90,9 @@ mod tests {
         for_each(rows, 101, 2, |first, count, (wide, narrow, (last, none))| {
             assert!(none.is_none() && wide.data.len() == 3 * count && last.data.len() == 2 * count);
             let narrow = narrow.expect("was given").data;
-            for row in 0..count {
+            for (row, narrow) in narrow.iter_mut().enumerate() {
                 wide.data[3 * row..3 * row + 3].fill(first + row);
-                narrow[row] = first + row;
+                *narrow = first + row;
                 last.data[2 * row..2 * row + 2].fill(first + row);
             }
         });

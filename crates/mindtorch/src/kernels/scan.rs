@@ -1,7 +1,6 @@
 //! Running sums and products along a dimension.
 
-use super::line::Axis;
-use super::fold::GRAIN;
+use super::line::{Axis, GRAIN};
 use super::number::Number;
 use super::parallel::for_rows;
 use super::simd::vectorized;
@@ -88,19 +87,26 @@ fn rows<T: Scan>(
     combine: impl Fn(T::Total, T::Total) -> T::Total + Copy,
     out: &mut [T],
 ) {
-    let together = input.len() / (TOGETHER * len) * (TOGETHER * len);
-    let (groups, rest) = input.split_at(together);
-    let (groups_out, rest_out) = out.split_at_mut(together);
-    for (rows, out) in groups.chunks_exact(TOGETHER * len).zip(groups_out.chunks_exact_mut(TOGETHER * len)) {
-        let mut totals = [identity; TOGETHER];
+    let fours = input.chunks_exact(4 * len);
+    let mut fours_out = out.chunks_exact_mut(4 * len);
+    let rest = fours.remainder();
+    for (four, out) in fours.zip(&mut fours_out) {
+        let (a, b, c, d) = (&four[..len], &four[len..2 * len], &four[2 * len..3 * len], &four[3 * len..4 * len]);
+        let (left, right) = out.split_at_mut(2 * len);
+        let ((a_out, b_out), (c_out, d_out)) = (left.split_at_mut(len), right.split_at_mut(len));
+        let mut totals = [identity; 4];
         for column in 0..len {
-            for (row, total) in totals.iter_mut().enumerate() {
-                *total = combine(*total, rows[row * len + column].widen());
-                out[row * len + column] = T::narrow(*total);
-            }
+            totals[0] = combine(totals[0], a[column].widen());
+            totals[1] = combine(totals[1], b[column].widen());
+            totals[2] = combine(totals[2], c[column].widen());
+            totals[3] = combine(totals[3], d[column].widen());
+            a_out[column] = T::narrow(totals[0]);
+            b_out[column] = T::narrow(totals[1]);
+            c_out[column] = T::narrow(totals[2]);
+            d_out[column] = T::narrow(totals[3]);
         }
     }
-    for (row, out) in rest.chunks_exact(len).zip(rest_out.chunks_exact_mut(len)) {
+    for (row, out) in rest.chunks_exact(len).zip(fours_out.into_remainder().chunks_exact_mut(len)) {
         let mut total = identity;
         for (&number, out) in row.iter().zip(out) {
             total = combine(total, number.widen());

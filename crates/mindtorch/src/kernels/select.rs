@@ -5,7 +5,7 @@ use super::simd::vectorized;
 use super::sort::{Column, Entry, Sortable, for_columns, pieces};
 
 /// The numbers that are passed over at once when none of them is among the best.
-const TOGETHER: usize = 64;
+const TOGETHER: usize = 16;
 
 /// Which numbers [`topk`] finds.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct TopK {
 impl TopK {
     /// The entries that one column takes: the best so far, and room for more.
     fn room(self, len: usize) -> usize {
-        (4 * self.k).max(TOGETHER).min(len)
+        (4 * self.k).min(len) + 2 * TOGETHER
     }
 }
 
@@ -41,28 +41,22 @@ pub(crate) fn topk<T: Sortable>(
 ) {
     debug_assert!(wanted.k <= axis.len);
     let room = wanted.room(axis.len);
-    for_columns(
-        input,
-        axis,
-        (wanted.k, values, indices),
-        scratch.chunks_exact_mut(room.max(1)),
-        |column, candidates| {
-            let count = vectorized(
-                #[inline(always)]
-                || keep_best(column, axis.len, wanted, candidates),
-            );
-            if count > wanted.k {
-                candidates[..count].select_nth_unstable(wanted.k - 1);
-            }
-            if wanted.sorted {
-                candidates[..wanted.k].sort_unstable();
-            }
-            candidates
-        },
-    );
+    for_columns(input, axis, (wanted.k, values, indices), scratch.chunks_exact_mut(room), |column, candidates| {
+        let count = vectorized(
+            #[inline(always)]
+            || keep_best(column, axis.len, wanted, candidates),
+        );
+        if count > wanted.k {
+            candidates[..count].select_nth_unstable(wanted.k - 1);
+        }
+        if wanted.sorted {
+            candidates[..wanted.k].sort_unstable();
+        }
+        candidates
+    });
 }
 
-/// Collects entries, at least the best ones, and says how many. When there is no more room, only the best are kept, and from then
+/// Collects entries, the best ones among them, and says how many. When there is no more room, only the best are kept, and from then
 /// on entries that are not better than the last of them are passed over.
 #[inline(always)]
 fn keep_best<T: Sortable>(column: Column<'_, T>, len: usize, wanted: TopK, candidates: &mut [T::Entry]) -> usize {
@@ -77,21 +71,16 @@ fn keep_best<T: Sortable>(column: Column<'_, T>, len: usize, wanted: TopK, candi
                 continue;
             }
         }
+        if count + TOGETHER > candidates.len() {
+            let last = *candidates[..count].select_nth_unstable(wanted.k - 1).1;
+            limit = Some((last, column.number(last.index())));
+            count = wanted.k;
+        }
         for index in block {
+            // Written always, and overwritten by the next where it is not among the best: no branch to mispredict.
             let entry = column.number(index).entry(index, wanted.largest);
-            if limit.is_some_and(|(last, _)| entry >= last) {
-                continue;
-            }
-            if count == candidates.len() {
-                let last = *candidates.select_nth_unstable(wanted.k - 1).1;
-                limit = Some((last, column.number(last.index())));
-                count = wanted.k;
-                if entry >= last {
-                    continue;
-                }
-            }
             candidates[count] = entry;
-            count += 1;
+            count += usize::from(limit.is_none_or(|(last, _)| entry < last));
         }
     }
     count

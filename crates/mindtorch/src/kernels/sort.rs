@@ -3,11 +3,12 @@
 //! A number and its position become an entry: an integer that compares as the number does, NaN last, and below it the
 //! position. So a stable sort of numbers is any sort of entries.
 
-use super::line::Axis;
-use super::fold::GRAIN;
+use super::line::{Axis, GRAIN};
 use super::parallel::{num_threads, within_pool};
 use std::slice::ChunksExactMut;
 
+/// So few entries are put where as many others as are less come before them: no branch to mispredict.
+const RANKED: usize = 12;
 /// Below this many entries, comparing them is faster than counting their digits.
 const COMPARED: usize = 512;
 const DIGIT: u32 = 8;
@@ -200,6 +201,13 @@ pub(super) fn for_columns<T: Sortable>(
 
 /// Sorts entries whose positions are ascending.
 pub(super) fn sort_entries<'a, E: Entry>(entries: &'a mut [E], spare: &'a mut [E]) -> &'a [E] {
+    if entries.len() <= RANKED {
+        for &entry in &*entries {
+            let rank = entries.iter().filter(|&&other| other < entry).count();
+            spare[rank] = entry;
+        }
+        return spare;
+    }
     if entries.len() < COMPARED {
         entries.sort_unstable();
         return entries;

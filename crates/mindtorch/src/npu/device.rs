@@ -3,7 +3,7 @@
 use super::allocator::Allocator;
 use super::error::NpuError;
 use super::executor::Executor;
-use super::fork::{self, refuse_in_child};
+use super::fork::{is_child, refuse_in_child, watch_forks};
 use super::point::Point;
 use super::queue::{Job, Kernel};
 use super::region::Region;
@@ -23,6 +23,21 @@ pub fn device_count() -> Result<u16, NpuError> {
     Ok(Settings::get()?.devices)
 }
 
+/// Whether an accelerator has been used in this process.
+pub fn is_initialized() -> bool {
+    started().next().is_some()
+}
+
+/// Blocks until the accelerators have done all that was launched by now, so that a profiler misses nothing. None is started
+/// for it, and kernels that fail are still reported to whoever synchronises next.
+pub fn finish_all() {
+    started().for_each(Npu::finish);
+}
+
+fn started() -> impl Iterator<Item = &'static Npu> {
+    DEVICES.iter().filter(|_| !is_child()).filter_map(OnceLock::get).copied()
+}
+
 /// An accelerator that is a program: it computes on the host, with memory, streams and a thread of its own.
 ///
 /// It runs what is launched on it one by one, while the host goes on: in order on each stream, and of several streams those
@@ -32,7 +47,7 @@ pub struct Npu {
     index: u16,
     pub(super) region: Region,
     pub(super) allocator: Mutex<Allocator>,
-    pub(super) executor: Executor,
+    pub(super) executor: &'static Executor,
 }
 
 impl Npu {
@@ -56,7 +71,7 @@ impl Npu {
         if index >= count {
             return Err(NpuError::NoSuchDevice { index, count });
         }
-        fork::watch();
+        watch_forks();
         let _starting = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         let device = &DEVICES[usize::from(index)];
         if let Some(npu) = device.get() {
@@ -70,10 +85,8 @@ impl Npu {
     pub(super) fn start(index: u16, memory: u64) -> Result<&'static Self, NpuError> {
         let cannot = |what: &str, error| NpuError::CannotStart { device: index, reason: format!("{what}: {error}") };
         let region = Region::map(memory).map_err(|error| cannot("its memory cannot be mapped", error))?;
-        let (allocator, executor) = (Mutex::new(Allocator::new(memory)), Executor::new(index));
-        let npu: &Self = Box::leak(Box::new(Self { index, region, allocator, executor }));
-        npu.executor.start().map_err(|error| cannot("its thread cannot be started", error))?;
-        Ok(npu)
+        let executor = Executor::start(index).map_err(|error| cannot("its thread cannot be started", error))?;
+        Ok(Box::leak(Box::new(Self { index, region, allocator: Mutex::new(Allocator::new(memory)), executor })))
     }
 
     /// Its number.
@@ -139,6 +152,11 @@ impl Npu {
         refuse_in_child()?;
         let _call = RuntimeCall::StreamSynchronize.begin();
         self.executor.synchronize([Point::end_of(&self.executor.streams[stream])])
+    }
+
+    /// Blocks until all is done that was launched by now. A kernel cannot wait for itself, and goes on.
+    pub(super) fn finish(&'static self) {
+        _ = self.executor.finish(self.executor.ends());
     }
 
     /// Whether the stream has done all that was launched on it.

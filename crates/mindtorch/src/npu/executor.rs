@@ -1,69 +1,63 @@
-//! The executor: takes jobs from any thread and has them run on one, the worker.
+//! The executor: takes jobs from any thread, and knows how far the streams are with them.
 
 use super::error::NpuError;
 use super::point::Point;
-use super::queue::{Job, Queue};
+use super::queue::Job;
 use super::stream::{StreamId, Streams};
+use super::worker::Worker;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::mpsc::Sender;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::thread::{self, Thread};
 
-/// A host that is so many jobs ahead of the worker waits until half of them are done.
-const MOST_QUEUED: usize = 4096;
+/// A host that is so many jobs ahead of a stream waits until half of them are done.
+const MOST_AHEAD: u64 = 4096;
 
-/// Runs the jobs of an accelerator's streams.
+/// Has the jobs of an accelerator's streams done by its worker.
 #[derive(Debug)]
 pub(super) struct Executor {
     pub(super) device: u16,
     pub(super) streams: Streams,
-    inbox: Mutex<Inbox>,
-    /// The number of jobs so far, so that the worker sees new ones without the lock.
-    submitted: AtomicU64,
+    /// Hosts take turns to submit; the worker is in nobody's way.
+    jobs: Mutex<Sender<(StreamId, Job)>>,
     worker: OnceLock<Thread>,
+    worker_sleeps: AtomicBool,
     /// The first kernel that failed and that nobody was told of.
     failure: Mutex<Option<NpuError>>,
 }
 
-#[derive(Debug, Default)]
-struct Inbox {
-    queue: Queue,
-    worker_sleeps: bool,
-    waiting_for_room: Vec<Thread>,
-}
-
 impl Executor {
-    pub(super) fn new(device: u16) -> Self {
-        Self {
+    /// Starts the worker.
+    pub(super) fn start(device: u16) -> io::Result<&'static Self> {
+        let (sender, jobs) = mpsc::channel();
+        let executor: &Self = Box::leak(Box::new(Self {
             device,
             streams: Streams::new(),
-            inbox: Mutex::default(),
-            submitted: AtomicU64::new(0),
+            jobs: Mutex::new(sender),
             worker: OnceLock::new(),
+            worker_sleeps: AtomicBool::new(false),
             failure: Mutex::default(),
-        }
+        }));
+        let worker = Worker::new(executor, jobs);
+        let thread = thread::Builder::new().name(format!("npu {device}")).spawn(|| worker.run())?;
+        executor.worker.get_or_init(|| thread.thread().clone());
+        Ok(executor)
     }
 
-    /// Starts the worker.
-    pub(super) fn start(&'static self) -> io::Result<()> {
-        let worker = thread::Builder::new().name(format!("npu {}", self.device)).spawn(|| self.work())?;
-        self.worker.get_or_init(|| worker.thread().clone());
-        Ok(())
-    }
-
-    /// Appends a job to a stream, and gives the point at which it is done. Waits while the worker has too many to do.
+    /// Appends a job to a stream, and gives the point at which it is done.
     pub(super) fn submit(&'static self, stream: StreamId, job: Job) -> Point {
-        let mut inbox = self.inbox_with_room();
-        inbox.queue.push(stream, job);
-        let stream = &self.streams[stream];
-        let jobs = stream.submit();
-        self.submitted.store(self.submitted() + 1, Ordering::Relaxed);
-        let worker_sleeps = std::mem::take(&mut inbox.worker_sleeps);
-        drop(inbox);
-        if worker_sleeps && let Some(worker) = self.worker.get() {
-            worker.unpark();
+        let jobs = self.lock_with_room(stream);
+        let point = Point { stream: &self.streams[stream], jobs: self.streams[stream].submit() };
+        // It cannot fail: the worker lives as long as the process.
+        let _ = jobs.send((stream, job));
+        drop(jobs);
+        // With the one in `let_worker_sleep`: either this sees that it sleeps, or it sees the job.
+        fence(Ordering::SeqCst);
+        if self.worker_sleeps.load(Ordering::Relaxed) {
+            self.wake_worker();
         }
-        Point { stream, jobs }
+        point
     }
 
     /// Makes the stream wait for a point of another before it goes on with what is submitted from now on.
@@ -96,56 +90,42 @@ impl Executor {
         self.streams.iter().map(Point::end_of)
     }
 
-    /// Whether this is the thread that runs the kernels.
-    pub(super) fn is_worker(&self) -> bool {
-        self.worker.get().is_some_and(|worker| worker.id() == thread::current().id())
-    }
-
-    pub(super) fn submitted(&self) -> u64 {
-        self.submitted.load(Ordering::Relaxed)
-    }
-
-    /// The next job that can run.
-    pub(super) fn take_job(&self) -> Option<(StreamId, Job)> {
-        let mut inbox = self.lock_inbox();
-        inbox.worker_sleeps = false;
-        let job = inbox.queue.pop();
-        if !inbox.waiting_for_room.is_empty() && inbox.queue.len() <= MOST_QUEUED / 2 {
-            inbox.waiting_for_room.drain(..).for_each(|host| host.unpark());
-        }
-        job
-    }
-
-    /// From now on the worker is to be woken for new jobs; also for those points, which streams wait for. `None` if there
-    /// are more jobs than `seen`.
-    pub(super) fn let_worker_sleep(&self, seen: u64) -> Option<Vec<Point>> {
-        let mut inbox = self.lock_inbox();
-        if self.submitted() != seen {
-            return None;
-        }
-        inbox.worker_sleeps = true;
-        Some(inbox.queue.awaited().collect())
-    }
-
     /// Keeps a failure for those who synchronise next.
     pub(super) fn remember(&self, failure: NpuError) {
         self.lock_failure().get_or_insert(failure);
     }
 
-    fn inbox_with_room(&self) -> MutexGuard<'_, Inbox> {
-        loop {
-            let mut inbox = self.lock_inbox();
-            if inbox.queue.len() < MOST_QUEUED || self.is_worker() {
-                return inbox;
-            }
-            inbox.waiting_for_room.push(thread::current());
-            drop(inbox);
-            thread::park();
+    /// From now on whoever submits a job unparks the worker, which looks once more before it parks.
+    pub(super) fn let_worker_sleep(&self) {
+        self.worker_sleeps.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+
+    #[cold]
+    fn wake_worker(&self) {
+        if self.worker_sleeps.swap(false, Ordering::Relaxed)
+            && let Some(worker) = self.worker.get()
+        {
+            worker.unpark();
         }
     }
 
-    fn lock_inbox(&self) -> MutexGuard<'_, Inbox> {
-        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Waits while the stream has too much to do, unless it would be for the calling kernel to go on.
+    fn lock_with_room(&self, stream: StreamId) -> MutexGuard<'_, Sender<(StreamId, Job)>> {
+        let stream = &self.streams[stream];
+        loop {
+            let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+            if stream.is_within(MOST_AHEAD) || self.is_worker() {
+                return jobs;
+            }
+            let half = stream.submitted() - MOST_AHEAD / 2;
+            drop(jobs);
+            stream.progress.wait(half);
+        }
+    }
+
+    fn is_worker(&self) -> bool {
+        self.worker.get().is_some_and(|worker| worker.id() == thread::current().id())
     }
 
     fn lock_failure(&self) -> MutexGuard<'_, Option<NpuError>> {

@@ -23,7 +23,7 @@ pub(super) fn refuse_in_child() -> Result<(), NpuError> {
 
 /// Makes children that are forked from now on know it. To be called before the first device starts.
 #[expect(unsafe_code, reason = "the standard library has no fork handlers")]
-pub(super) fn watch() {
+pub(super) fn watch_forks() {
     static WATCHING: Once = Once::new();
     // SAFETY: the handler lives as long as the process, does not unwind and stores to a static, which is all that may be
     // done between a fork and what follows. It fails for want of memory only, and then forks are as they were.

@@ -32,8 +32,9 @@ impl Npu {
         if let Some(piece) = allocator.allocate(request, stream, streams) {
             return Ok(hand_out(&allocator, piece));
         }
+        // Without the lock, which a kernel takes that drops a block.
         drop(allocator);
-        self.finish_all();
+        self.finish();
         let mut allocator = self.lock_allocator();
         allocator.stats.num_alloc_retries += 1;
         self.release_cached(&mut allocator);
@@ -49,7 +50,7 @@ impl Npu {
     /// In a forked child.
     pub fn empty_cache(&'static self) -> Result<(), NpuError> {
         refuse_in_child()?;
-        self.finish_all();
+        self.finish();
         self.release_cached(&mut self.lock_allocator());
         Ok(())
     }
@@ -130,12 +131,6 @@ impl Npu {
                 stack: Stack::NONE,
             });
         }
-    }
-
-    /// Waits for all streams, without the allocator's lock: a kernel may drop a block. One that allocates cannot wait for
-    /// itself and makes do with what is idle.
-    fn finish_all(&'static self) {
-        _ = self.executor.finish(self.executor.ends());
     }
 
     fn release_cached(&self, allocator: &mut Allocator) {

@@ -50,7 +50,7 @@ mod worker;
 
 pub use block::Block;
 pub use current::{allocate, current_device, current_stream, enqueue, set_current_stream, set_device};
-pub use device::{Npu, device_count};
+pub use device::{Npu, device_count, finish_all, is_initialized};
 pub use error::{NpuError, OutOfMemory};
 pub use event::Event;
 pub use stats::{MemoryStats, PoolStat, Stat};

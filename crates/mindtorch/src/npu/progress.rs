@@ -23,8 +23,12 @@ impl Default for Progress {
 }
 
 impl Progress {
+    pub(super) fn done(&self) -> u64 {
+        self.done.load(Ordering::Acquire)
+    }
+
     pub(super) fn has_reached(&self, count: u64) -> bool {
-        self.done.load(Ordering::Acquire) >= count
+        self.done() >= count
     }
 
     /// One more job is done. Only one thread may say so.
@@ -83,7 +87,7 @@ fn least(sleepers: &[(u64, Thread)]) -> u64 {
 
 /// Looks for a short while whether the condition holds, since to sleep and to be woken takes longer than most kernels.
 /// Where there is but one core, what is waited for cannot happen meanwhile.
-pub(super) fn spin_until(condition: impl Fn() -> bool) -> bool {
+pub(super) fn spin_until(mut condition: impl FnMut() -> bool) -> bool {
     static PATIENCE: LazyLock<Duration> = LazyLock::new(|| {
         Duration::from_micros(if available_parallelism().is_ok_and(|cores| cores.get() > 1) { 20 } else { 0 })
     });

@@ -48,14 +48,9 @@ pub(super) struct Queue {
     jobs: Vec<VecDeque<Job>>,
     /// The streams that have jobs, by urgency, in the order of their turns.
     turns: [VecDeque<StreamId>; PRIORITIES],
-    len: usize,
 }
 
 impl Queue {
-    pub(super) fn len(&self) -> usize {
-        self.len
-    }
-
     pub(super) fn push(&mut self, stream: StreamId, job: Job) {
         let number = usize::from(stream.number());
         if self.jobs.len() <= number {
@@ -66,7 +61,6 @@ impl Queue {
             self.turns[stream.urgency()].push_back(stream);
         }
         jobs.push_back(job);
-        self.len += 1;
     }
 
     /// The next job that can run. `None` if there is no job, or all streams wait for other devices.
@@ -80,7 +74,6 @@ impl Queue {
                     turns.push_back(stream);
                 }
                 if let Some(job) = job {
-                    self.len -= 1;
                     return Some((stream, job));
                 }
             }

@@ -46,6 +46,8 @@ impl StreamId {
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     submitted: AtomicU64,
+    /// As many as were done when someone who submits last looked, which is dear: the worker writes it all the time.
+    seen_done: AtomicU64,
     pub(super) progress: Progress,
 }
 
@@ -60,6 +62,15 @@ impl Stream {
         let number = self.submitted() + 1;
         self.submitted.store(number, Ordering::Relaxed);
         number
+    }
+
+    /// Whether fewer than `most` jobs are not done. Callers take turns.
+    pub(super) fn is_within(&self, most: u64) -> bool {
+        let has_room = || self.submitted() - self.seen_done.load(Ordering::Relaxed) < most;
+        has_room() || {
+            self.seen_done.store(self.progress.done(), Ordering::Relaxed);
+            has_room()
+        }
     }
 
     pub(super) fn is_idle(&self) -> bool {

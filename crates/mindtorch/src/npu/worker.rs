@@ -3,57 +3,73 @@
 use super::error::NpuError;
 use super::executor::Executor;
 use super::progress::spin_until;
-use super::queue::{Job, Kernel};
+use super::queue::{Job, Kernel, Queue};
 use super::stream::StreamId;
 use mindtorch_profiler::{Capture, DeviceSpan, Recorder, capture, device_span};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::Receiver;
 use std::thread::{current, park};
 use std::time::Instant;
 
-impl Executor {
-    /// Runs jobs for as long as the process lives.
-    pub(super) fn work(&self) {
+pub(super) struct Worker {
+    executor: &'static Executor,
+    submitted: Receiver<(StreamId, Job)>,
+    queue: Queue,
+}
+
+impl Worker {
+    pub(super) fn new(executor: &'static Executor, submitted: Receiver<(StreamId, Job)>) -> Self {
+        Self { executor, submitted, queue: Queue::default() }
+    }
+
+    /// Does jobs for as long as the process lives.
+    pub(super) fn run(mut self) {
         loop {
             let (stream, job) = self.next_job();
             match job {
-                Job::Run(kernel) => self.run(stream, kernel),
+                Job::Run(kernel) => self.run_kernel(stream, kernel),
                 Job::Mark(time) => _ = time.set(Instant::now()),
                 Job::Wait(_) => {}
             }
-            self.streams[stream].progress.advance();
+            self.executor.streams[stream].progress.advance();
         }
     }
 
-    fn next_job(&self) -> (StreamId, Job) {
+    fn next_job(&mut self) -> (StreamId, Job) {
         loop {
-            let seen = self.submitted();
-            if let Some(job) = self.take_job() {
+            while self.receive() {}
+            if let Some(job) = self.queue.pop() {
                 return job;
             }
-            if !spin_until(|| self.submitted() != seen) {
-                self.sleep(seen);
+            if !spin_until(|| self.receive()) {
+                self.sleep();
             }
         }
     }
 
-    /// Sleeps until there are more jobs than `seen`, or one that waited for another device can go on.
-    fn sleep(&self, seen: u64) {
-        let Some(awaited) = self.let_worker_sleep(seen) else { return };
-        let can_go_on = awaited.iter().any(|point| !point.wake(current()));
-        if !can_go_on {
+    /// Queues one more job, if there is one.
+    fn receive(&mut self) -> bool {
+        let job = self.submitted.try_recv();
+        job.map(|(stream, job)| self.queue.push(stream, job)).is_ok()
+    }
+
+    /// Sleeps until there is a new job, or one that waits for another device can go on.
+    fn sleep(&mut self) {
+        self.executor.let_worker_sleep();
+        if !self.receive() && self.queue.awaited().all(|point| point.wake(current())) {
             park();
         }
     }
 
-    fn run(&self, stream: StreamId, kernel: Kernel) {
+    fn run_kernel(&self, stream: StreamId, kernel: Kernel) {
         let Kernel { name, copy, launched_by, work } = kernel;
         let begin = capture().contains(Capture::DEVICE).then(|| Recorder::global().now());
         let outcome = catch_unwind(AssertUnwindSafe(work));
         if let Some(begin) = begin {
             device_span(&DeviceSpan {
                 name,
-                device: self.device,
+                device: self.executor.device,
                 stream: stream.number(),
                 begin,
                 end: Recorder::global().now(),
@@ -63,7 +79,8 @@ impl Executor {
             });
         }
         if let Err(panic) = outcome {
-            self.remember(NpuError::Kernel { kernel: name.text().to_string(), message: message_of(&*panic) });
+            let message = message_of(&*panic);
+            self.executor.remember(NpuError::Kernel { kernel: name.text().to_string(), message });
         }
     }
 }

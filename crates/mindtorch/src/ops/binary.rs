@@ -318,7 +318,14 @@ fn div_into(a: Operand<'_>, b: Operand<'_>, rounding: Rounding, out: Option<&Ten
     }
 }
 
+/// Fails for truths, with which some operations make no sense.
+fn check_not_bool(name: &str, a: Operand<'_>, b: Operand<'_>) -> Result<()> {
+    ensure!(result_type(&[a, b]) != DType::Bool, Runtime, "\"{name}\" not implemented for 'Bool'");
+    Ok(())
+}
+
 fn check_zero_division(a: Operand<'_>, b: Operand<'_>) -> Result<()> {
+    check_not_bool("div_floor_cpu", a, b)?;
     let is_zero = match b {
         Operand::Scalar(scalar) => scalar.to_i64() == 0,
         // Looking would wait for the device.
@@ -399,6 +406,9 @@ pub fn pow<'a>(a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Result<T
         (Operand::Scalar(_), _) => &BASE,
         _ => &TENSORS,
     };
+    if !matches!(b, Operand::Scalar(_)) || matches!(b, Operand::Scalar(Scalar::Bool(_))) {
+        check_not_bool("pow", a, b)?;
+    }
     if let Operand::Scalar(exponent) = b {
         ensure!(
             result_type(&[a, b]).is_float() || exponent.to_f64() >= 0.0,
@@ -478,9 +488,9 @@ macro_rules! binary_ops {
 
 binary_ops! {
     /// The larger of two numbers; NaN if one is.
-    maximum: "aten::maximum", maximum, Same, "MaximumBackward0" => |context, grad, a, b| extremum_grad(context, grad, a, b, super::ge_of);
+    maximum: "aten::maximum", maximum, Same, "MaximumBackward0" => |context, grad, a, b| extremum_grad(context, grad, a, b, |a, b| super::lt(a, b));
     /// The smaller of two numbers; NaN if one is.
-    minimum: "aten::minimum", minimum, Same, "MinimumBackward0" => |context, grad, a, b| extremum_grad(context, grad, a, b, super::le_of);
+    minimum: "aten::minimum", minimum, Same, "MinimumBackward0" => |context, grad, a, b| extremum_grad(context, grad, a, b, |a, b| super::gt(a, b));
     /// The remainder of a division that rounds down, as Python's `%`.
     remainder: "aten::remainder", remainder, Same, "RemainderBackward0" => |context, grad, a, b| {
         both(context, || Ok(grad.clone()), || mul(&neg(grad)?, &div_with(a, b, Rounding::Floor)?))
@@ -497,21 +507,20 @@ binary_ops! {
     };
 }
 
-/// Where both are equal, each gets half of the gradient.
+/// Where both are equal, each gets half of the gradient; `loses` says where the first gets nothing.
 fn extremum_grad(
     context: &Context<'_>,
     grad: &Tensor,
     a: Operand<'_>,
     b: Operand<'_>,
-    wins: fn(Operand<'_>, Scalar) -> Result<Tensor>,
+    loses: fn(Operand<'_>, Operand<'_>) -> Result<Tensor>,
 ) -> Result<[Option<Tensor>; 2]> {
-    let difference = sub(a, b, 1.into())?;
-    let share = |difference: &Tensor| -> Result<Tensor> {
-        let weight = r#where(&wins(difference.into(), Scalar::Int(0))?, grad, Scalar::Float(0.0))?;
-        let is_tie = super::eq(difference, Scalar::Int(0))?;
-        r#where(&is_tie, &mul(&weight, Scalar::Float(0.5))?, &weight)
-    };
-    both(context, || share(&difference), || share(&neg(&difference)?))
+    let shared = r#where(&super::eq(a, b)?, &mul(grad, Scalar::Float(0.5))?, grad)?;
+    both(
+        context,
+        || r#where(&loses(a, b)?, Scalar::Int(0), &shared),
+        || r#where(&loses(b, a)?, Scalar::Int(0), &shared),
+    )
 }
 
 /// `a` divided by `b`, rounded down.

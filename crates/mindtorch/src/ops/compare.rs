@@ -49,11 +49,6 @@ pub(super) fn ge_of(a: Operand<'_>, b: Scalar) -> Result<Tensor> {
     ge(a, b)
 }
 
-/// [`le`] of an operand and a number.
-pub(super) fn le_of(a: Operand<'_>, b: Scalar) -> Result<Tensor> {
-    le(a, b)
-}
-
 macro_rules! bitwise {
     ($($(#[$doc:meta])* $name:ident: $aten:literal;)*) => {$(
         $(#[$doc])*

@@ -1,6 +1,5 @@
 //! Copies: to another type, another device, other strides.
 
-use super::is_expandable_to;
 use crate::Tensor;
 use crate::autograd::{Context, check_in_place, track, track_in_place};
 use crate::dispatch::{Arg, Op, launch};
@@ -63,15 +62,13 @@ pub fn copy_(to: &Tensor, from: &Tensor) -> Result<Tensor> {
     static OP: Op = Op::new("aten::copy_", "");
     check_in_place(to)?;
     super::check_overlap(to)?;
+    let shape = crate::shape::broadcast(to.shape(), from.shape())?;
     ensure!(
-        is_expandable_to(from.shape(), to.shape()),
+        shape[..] == *to.shape(),
         Runtime,
-        "The expanded size of the tensor ({}) must match the existing size ({}): cannot copy a tensor of shape {} into one of \
-         shape {}",
+        "output with shape {} doesn't match the broadcast shape {}",
         list(to.shape()),
-        list(from.shape()),
-        list(from.shape()),
-        list(to.shape())
+        list(&shape)
     );
     OP.run(&[to.into(), from.into(), Arg::Bool(false)], || transfer(to, from))?;
     track_in_place("CopyBackwards", [to, from], to, || {

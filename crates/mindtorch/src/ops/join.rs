@@ -64,13 +64,16 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
         })?;
         Ok(out)
     })?;
-    let inputs: Vec<Option<&Tensor>> = parts.iter().copied().map(Some).collect();
+    let inputs: Vec<Option<&Tensor>> = tensors.iter().map(Some).collect();
     track_list("CatBackward0", &inputs, &[&out], || {
-        let sizes: Vec<i64> = parts.iter().map(|part| part.shape()[place] as i64).collect();
+        // None for those that were left out.
+        let size = |tensor: &Tensor| (!is_nothing(&tensor)).then(|| tensor.shape()[place] as i64);
+        let sizes: Vec<Option<i64>> = tensors.iter().map(size).collect();
         move |context: &Context<'_>, grads: &Grads| {
             let Some(grad) = &grads[0] else { return Ok(Grads::from_elem(None, sizes.len())) };
             let mut start = 0;
-            let part = |(index, &size): (usize, &i64)| {
+            let part = |(index, &size): (usize, &Option<i64>)| {
+                let Some(size) = size else { return super::zeros(&[0], grad.dtype(), grad.device()).map(Some) };
                 start += size;
                 if context.needs(index) { narrow(grad, place as i64, start - size, size).map(Some) } else { Ok(None) }
             };

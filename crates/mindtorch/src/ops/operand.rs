@@ -132,7 +132,7 @@ pub(crate) fn check_target(target: &Tensor, shape: &[usize], result: DType) -> R
 
 /// Fails if several numbers of a tensor that is written to are one place in memory.
 pub(crate) fn check_overlap(target: &Tensor) -> Result<()> {
-    let expanded = target.shape().iter().zip(target.strides()).any(|(&size, &stride)| size > 1 && stride == 0);
+    let expanded = target.numel() > 0 && target.shape().iter().zip(target.strides()).any(|(&size, &stride)| size > 1 && stride == 0);
     ensure!(
         !expanded,
         Runtime,

@@ -2,7 +2,7 @@
 
 use super::binary::SavedOperand;
 use super::operand::{Operand, check_target, common_device, common_shape, on_device, result_type};
-use super::{div, ge, gt, le, logical_and, lt, mul, neg, sub};
+use super::{div, gt, lt, mul, neg, sub};
 use crate::Tensor;
 use crate::autograd::{Context, Grads, check_in_place, mode, track, track_in_place, track_list};
 use crate::dispatch::{Op, launch_list};
@@ -104,23 +104,29 @@ fn clamp_rule(
         let Some(grad) = &grads[0] else { return Ok(Grads::from_elem(None, 3)) };
         let (x, low, high) = &saved;
         let x = x.get(context)?;
-        let mut inside = super::ones_like(&super::ge(&x, &x)?)?;
-        let (mut below, mut above) = (None, None);
-        if let Some(low) = low {
-            inside = low.with(context, |low| logical_and(&inside, &ge(&x, low)?))?;
-            below = low.with(context, |low| Ok(Some(lt(&x, low)?)))?;
+        // At a bound that is a number the gradient ends; one that is a tensor gets half of it.
+        let mut own = grad.clone();
+        let mut of_bounds = [None, None];
+        for (index, bound) in [low, high].into_iter().enumerate() {
+            let Some(bound) = bound else { continue };
+            let beyond = |bound: Operand<'_>| if index == 0 { lt(&x, bound) } else { gt(&x, bound) };
+            (own, of_bounds[index]) = bound.with(context, |bound| {
+                let outside = beyond(bound)?;
+                let at = super::eq(&x, bound)?;
+                let half = mul(grad, Scalar::Float(0.5))?;
+                let share = if bound.tensor().is_some() { half.clone() } else { super::zeros_like(grad)? };
+                let own = r#where(&outside, Scalar::Int(0), &r#where(&at, &share, &own)?)?;
+                let of_bound = match bound {
+                    Operand::Tensor(_) if context.needs(index + 1) => {
+                        Some(r#where(&outside, grad, &r#where(&at, &half, Scalar::Int(0))?)?)
+                    }
+                    _ => None,
+                };
+                Ok((own, of_bound))
+            })?;
         }
-        if let Some(high) = high {
-            inside = high.with(context, |high| logical_and(&inside, &le(&x, high)?))?;
-            above = high.with(context, |high| Ok(Some(gt(&x, high)?)))?;
-        }
-        let part = |mask: &Tensor| r#where(mask, grad, Scalar::Int(0));
-        let of_bound = |input: usize, mask: Option<Tensor>| match mask {
-            Some(mask) if context.needs(input) => part(&mask).map(Some),
-            _ => Ok(None),
-        };
-        let own = if context.needs(0) { Some(part(&inside)?) } else { None };
-        Ok(Grads::from_iter([own, of_bound(1, below)?, of_bound(2, above)?]))
+        let [first, second] = of_bounds;
+        Ok(Grads::from_iter([if context.needs(0) { Some(own) } else { None }, first, second]))
     }
 }
 

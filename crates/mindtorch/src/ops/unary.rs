@@ -6,7 +6,7 @@ use crate::autograd::{Context, Saved, check_in_place, mode, track, track_in_plac
 use crate::Tensor;
 use crate::dispatch::{Op, launch};
 use crate::dtype::{ComputeType, Scalar};
-use crate::error::{Result, bail};
+use crate::error::Result;
 use crate::kernels::plan::Operand;
 use crate::kernels::pointwise as kernel;
 
@@ -245,7 +245,14 @@ fn gelu_backward(grad: &Tensor, x: &Tensor) -> Result<Tensor> {
 fn gelu_tanh_backward(grad: &Tensor, x: &Tensor) -> Result<Tensor> {
     static OP: Op = Op::new("aten::gelu_backward", "");
     if is_differentiated(grad, x) {
-        bail!(Runtime, "the second derivative of gelu with approximate='tanh' is not implemented; use approximate='none'");
+        let (beta, kappa) = (number(0.797_884_560_802_865_4), 0.044715);
+        let squared = mul(x, x)?;
+        let inner = mul(x, &add(&mul(&squared, number(kappa))?, Scalar::Int(1), 1.into())?)?;
+        let tanh = tanh(&mul(&inner, beta)?)?;
+        let left = mul(&add(&tanh, Scalar::Int(1), 1.into())?, number(0.5))?;
+        let steep = mul(&add(&mul(&squared, number(3.0 * kappa))?, Scalar::Int(1), 1.into())?, beta)?;
+        let right = mul(&mul(&mul(x, number(0.5))?, &sub(Scalar::Int(1), &mul(&tanh, &tanh)?, 1.into())?)?, &steep)?;
+        return mul(grad, &add(&left, &right, 1.into())?);
     }
     backward_kernel(&OP, "gelu_backward", grad, x, kernel::gelu_tanh_backward)
 }

@@ -207,7 +207,9 @@ pub fn permute(tensor: &Tensor, dims: &[i64]) -> Result<Tensor> {
             tensor.ndim(),
             dims.len()
         );
-        let order = if dims.is_empty() { Dims::new() } else { wrap_dims(dims, tensor.ndim())? };
+        let order: Dims = dims.iter().map(|&dim| wrap_dim(dim, tensor.ndim())).collect::<Result<_>>()?;
+        let is_double = |(index, dim): (usize, &usize)| order[..index].contains(dim);
+        ensure!(!order.iter().enumerate().any(is_double), Runtime, "permute(): duplicate dims are not allowed.");
         for (to, &from) in order.iter().enumerate() {
             inverse[from] = to as i64;
         }
@@ -567,4 +569,49 @@ fn join_rule(
         track_view(part, tensor);
     }
     Ok(())
+}
+
+/// Tensors expanded to the shape that they have in common.
+///
+/// # Errors
+/// If they have none.
+pub fn broadcast_tensors(tensors: &[Tensor]) -> Result<Vec<Tensor>> {
+    static OP: Op = Op::new("aten::broadcast_tensors", "");
+    OP.compose(&[Arg::Tensors(tensors)], || {
+        let operands: Vec<super::Operand<'_>> = tensors.iter().map(super::Operand::Tensor).collect();
+        let shape: Vec<i64> = super::common_shape(&operands)?.iter().map(|&size| size as i64).collect();
+        tensors.iter().map(|tensor| expand(tensor, &shape)).collect()
+    })
+}
+
+/// The diagonal of two dimensions, `offset` to the right of the main one, as the last dimension.
+///
+/// # Errors
+/// If the dimensions do not exist or are one.
+pub fn diagonal(tensor: &Tensor, offset: i64, first: i64, second: i64) -> Result<Tensor> {
+    static OP: Op = Op::new("aten::diagonal", "");
+    let (row, column) = (wrap_dim(first, tensor.ndim())?, wrap_dim(second, tensor.ndim())?);
+    ensure!(row != column, Runtime, "diagonal dimensions cannot be identical {first}, {second}");
+    let view = OP.run(&[tensor.into(), Arg::Int(offset), Arg::Int(first), Arg::Int(second)], || {
+        let (rows, columns) = (tensor.shape()[row] as i64, tensor.shape()[column] as i64);
+        let length = if offset >= 0 { rows.min(columns - offset) } else { (rows + offset).min(columns) }.max(0) as usize;
+        let skipped = match offset {
+            _ if length == 0 => 0,
+            offset if offset >= 0 => offset as usize * tensor.strides()[column],
+            offset => offset.unsigned_abs() as usize * tensor.strides()[row],
+        };
+        let kept = |dim: &usize| *dim != row && *dim != column;
+        let pick = |of: &[usize]| (0..tensor.ndim()).filter(kept).map(|dim| of[dim]).collect::<Dims>();
+        let (mut shape, mut strides) = (pick(tensor.shape()), pick(tensor.strides()));
+        shape.push(length);
+        strides.push(tensor.strides()[row] + tensor.strides()[column]);
+        window(tensor, shape, strides, tensor.offset() + skipped)
+    })?;
+    tracked("DiagonalBackward0", tensor, view, || {
+        let shape: Dims = tensor.shape().into();
+        move |grad: &Tensor| {
+            let part = move |whole: &Tensor| diagonal(whole, offset, row as i64, column as i64);
+            embed(grad, &shape, part, "DiagonalBackwardBackward0")
+        }
+    })
 }

@@ -31,12 +31,11 @@ struct Inner {
     owner: Owner,
 }
 
+#[expect(dead_code, reason = "owners are there to be dropped")]
 enum Owner {
     Host(HostBuffer),
-    #[expect(dead_code, reason = "it is there to be dropped")]
     Npu(Block),
     /// Someone else's memory, which lives as long as this does.
-    #[expect(dead_code, reason = "it is there to be dropped")]
     Foreign(Box<dyn Any + Send + Sync>),
     /// Memory of a device, for work that is queued there: it is in use by no one else until that is done, as the device
     /// does its work in order.

@@ -47,3 +47,17 @@ pub(crate) fn start(tensor: &Tensor) -> *mut u8 {
     // SAFETY: the window begins inside the storage.
     unsafe { tensor.storage().data().as_ptr().add(tensor.offset() * tensor.dtype().size()) }
 }
+
+/// The numbers from a tensor's first to its last, with what lies between.
+pub(crate) fn read_window<T: Element>(tensor: &Tensor) -> &[T] {
+    let data = first::<T>(tensor);
+    // SAFETY: as for `read`: first and last are within the storage.
+    unsafe { std::slice::from_raw_parts(data, extent(tensor)) }
+}
+
+fn extent(tensor: &Tensor) -> usize {
+    if tensor.numel() == 0 {
+        return 0;
+    }
+    1 + tensor.shape().iter().zip(tensor.strides()).map(|(size, stride)| (size - 1) * stride).sum::<usize>()
+}

@@ -79,6 +79,35 @@ impl Tensor {
         }))
     }
 
+    /// A tensor that shows a part of a storage: its first number is `offset` numbers from the beginning.
+    ///
+    /// # Errors
+    /// If the storage is too small for it, or is not aligned for numbers of this type.
+    pub fn from_storage(
+        storage: Storage,
+        dtype: DType,
+        shape: &[usize],
+        strides: &[usize],
+        offset: usize,
+    ) -> Result<Self> {
+        ensure!(shape.len() == strides.len(), Runtime, "expected as many strides as sizes");
+        let address = storage.data().addr().get();
+        ensure!(address.is_multiple_of(dtype.size()), Runtime, "the storage is not aligned for numbers of {dtype}");
+        let count = shape.iter().try_fold(1usize, |count, &size| count.checked_mul(size));
+        let mut steps = shape.iter().zip(strides).map(|(size, stride)| size.saturating_sub(1).checked_mul(*stride));
+        let last = steps.try_fold(offset, |last, step| last.checked_add(step?));
+        let end = last.and_then(|last| last.checked_add(1)?.checked_mul(dtype.size()));
+        ensure!(
+            count == Some(0) || (count.is_some() && end.is_some_and(|end| end <= storage.bytes())),
+            Runtime,
+            "a storage of {} bytes is too small for sizes {} with strides {} from {offset} on",
+            storage.bytes(),
+            crate::shape::list(shape),
+            crate::shape::list(strides)
+        );
+        Ok(Self::of_storage(storage, dtype, shape.into(), strides.into(), offset))
+    }
+
     /// Another window on the same storage, without history.
     pub(crate) fn window(&self, shape: Dims, strides: Dims, offset: usize) -> Self {
         Self::of_storage(self.0.storage.clone(), self.0.dtype, shape, strides, offset)

@@ -36,7 +36,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``input * sigmoid(input)``."""
-    return in_place(input, _core.silu) if inplace else _core.silu(input)
+    return _core.silu_(input) if inplace else _core.silu(input)
 
 
 def sigmoid(input: Tensor) -> Tensor:

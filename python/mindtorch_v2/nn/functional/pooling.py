@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2 import _core
 
@@ -22,12 +22,14 @@ def max_pool2d(
     dilation: Size2 = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Tensor:
-    """Return the greatest value in each window, which moves by its own size unless a stride is given."""
-    if return_indices:
-        raise NotImplementedError("max_pool2d does not support return_indices: it returns the values alone")
+) -> Any:
+    """Return the greatest value in each window, which moves by its own size unless a stride is given.
+
+    With ``return_indices``, return also where each is in its plane.
+    """
     stride = kernel_size if stride is None else stride
-    return _core.max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode)
+    function = _core.max_pool2d_with_indices if return_indices else _core.max_pool2d
+    return function(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def avg_pool2d(

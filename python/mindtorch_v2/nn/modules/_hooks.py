@@ -26,64 +26,8 @@ class Hooked(Registry):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks:
-            return self._call_with_hooks(args, kwargs)
+            return _call_with_hooks(self, args, kwargs)
         return self.forward(*args, **kwargs)
-
-    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        called: set[int] = set()
-        result = None
-        try:
-            args, kwargs = self._call_pre_hooks(args, kwargs)
-            backward = None
-            if self._backward_hooks or self._backward_pre_hooks:
-                backward = BackwardHooks(self, [*self._backward_hooks.values()], [*self._backward_pre_hooks.values()])
-                args = backward.watch_inputs(args)
-            result = self.forward(*args, **kwargs)
-            for number, hook in [*self._forward_hooks.items()]:
-                called.add(number)
-                result = self._call_forward_hook(hook, args, kwargs, result)
-            return result if backward is None else backward.watch_outputs(result)
-        except Exception:
-            self._call_remaining_hooks(called, args, kwargs, result)
-            raise
-
-    def _call_pre_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        for hook in [*self._forward_pre_hooks.values()]:
-            if hook.with_kwargs:
-                changed = hook.function(self, args, kwargs)
-                if changed is None:
-                    continue
-                if not isinstance(changed, tuple) or len(changed) != 2:
-                    raise RuntimeError(
-                        f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {changed}."
-                    )
-                args, kwargs = changed
-            else:
-                changed = hook.function(self, args)
-                if changed is not None:
-                    args = changed if isinstance(changed, tuple) else (changed,)
-        return args, kwargs
-
-    def _call_forward_hook(self, hook: Hook, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
-        arguments = (args, kwargs, result) if hook.with_kwargs else (args, result)
-        changed = hook.function(self, *arguments)
-        return result if changed is None else changed
-
-    def _call_remaining_hooks(
-        self, called: set[int], args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
-    ) -> None:
-        """After an error, call the hooks that are always called and were not."""
-        for number, hook in [*self._forward_hooks.items()]:
-            if number in called or not hook.always_call:
-                continue
-            try:
-                result = self._call_forward_hook(hook, args, kwargs, result)
-            except Exception as error:
-                warnings.warn(
-                    "module forward hook with ``always_call=True`` raised an exception that was silenced as another "
-                    f"error was raised in forward: {error}",
-                    stacklevel=4,
-                )
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
@@ -124,3 +68,68 @@ class Hooked(Registry):
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Raise: such a hook saw the last operation of a module alone."""
         raise NotImplementedError("register_backward_hook is not supported: use register_full_backward_hook")
+
+
+# Functions, not methods: a module's methods are for its subclasses to name.
+
+
+def _call_with_hooks(module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    called: set[int] = set()
+    result = None
+    try:
+        args, kwargs = _call_pre_hooks(module, args, kwargs)
+        backward = None
+        if module._backward_hooks or module._backward_pre_hooks:
+            backward = BackwardHooks(module, [*module._backward_hooks.values()], [*module._backward_pre_hooks.values()])
+            args = backward.watch_inputs(args)
+        result = module.forward(*args, **kwargs)
+        for number, hook in [*module._forward_hooks.items()]:
+            called.add(number)
+            result = _call_forward_hook(module, hook, args, kwargs, result)
+        return result if backward is None else backward.watch_outputs(result)
+    except Exception:
+        _call_remaining_hooks(module, called, args, kwargs, result)
+        raise
+
+
+def _call_pre_hooks(
+    module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    for hook in [*module._forward_pre_hooks.values()]:
+        if hook.with_kwargs:
+            changed = hook.function(module, args, kwargs)
+            if changed is None:
+                continue
+            if not isinstance(changed, tuple) or len(changed) != 2:
+                raise RuntimeError(
+                    f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {changed}."
+                )
+            args, kwargs = changed
+        else:
+            changed = hook.function(module, args)
+            if changed is not None:
+                args = changed if isinstance(changed, tuple) else (changed,)
+    return args, kwargs
+
+
+def _call_forward_hook(module: Hooked, hook: Hook, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+    arguments = (args, kwargs, result) if hook.with_kwargs else (args, result)
+    changed = hook.function(module, *arguments)
+    return result if changed is None else changed
+
+
+def _call_remaining_hooks(
+    module: Hooked, called: set[int], args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+) -> None:
+    """After an error, call the hooks that are always called and were not."""
+    for number, hook in [*module._forward_hooks.items()]:
+        if number in called or not hook.always_call:
+            continue
+        try:
+            result = _call_forward_hook(module, hook, args, kwargs, result)
+        except Exception as error:
+            warnings.warn(
+                "module forward hook with ``always_call=True`` raised an exception that was silenced as another "
+                f"error was raised in forward: {error}",
+                stacklevel=4,
+            )

@@ -68,7 +68,7 @@ class Registry:
         """Add a buffer, which is in the state dict if it is persistent."""
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
-        self._check_name("buffer", name, self._buffers)
+        _check_name(self, "buffer", name, self._buffers)
         if tensor is not None and not isinstance(tensor, torch.Tensor):
             raise TypeError(
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
@@ -83,7 +83,7 @@ class Registry:
         """Add a parameter, or say with ``None`` that the module has none of this name."""
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
-        self._check_name("parameter", name, self._parameters)
+        _check_name(self, "parameter", name, self._parameters)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
                 f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
@@ -99,22 +99,12 @@ class Registry:
         """Add a child module."""
         if not isinstance(module, Registry) and module is not None:
             raise TypeError(f"{typename(module)} is not a Module subclass")
-        self._check_name("module", name, self._modules)
+        _check_name(self, "module", name, self._modules)
         self._modules[name] = module
 
     def register_module(self, name: str, module: Module | None) -> None:
         """Do what ``add_module`` does."""
         self.add_module(name, module)
-
-    def _check_name(self, kind: str, name: str, members: Collection[str]) -> None:
-        if not isinstance(name, str):
-            raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
-        if "." in name:
-            raise KeyError(f'{kind} name can\'t contain "."' + (f", got: {name}" if kind == "module" else ""))
-        if name == "":
-            raise KeyError(f'{kind} name can\'t be empty string ""')
-        if hasattr(self, name) and name not in members:
-            raise KeyError(f"attribute '{name}' already exists")
 
     def __getattr__(self, name: str) -> torch.Tensor | Module:
         # Reached only where the instance and its class have no such attribute.
@@ -130,7 +120,7 @@ class Registry:
         if isinstance(value, Parameter):
             if parameters is None:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
-            self._forget(name, self.__dict__, self._buffers, self._modules)
+            _forget(self, name, self.__dict__, self._buffers, self._modules)
             self.register_parameter(name, value)
         elif parameters is not None and name in parameters:
             if value is not None:
@@ -139,38 +129,11 @@ class Registry:
                 )
             self.register_parameter(name, value)
         elif isinstance(value, Registry) or name in self.__dict__.get("_modules", ()):
-            self._set_module(name, value)
+            _set_module(self, name, value)
         elif isinstance(value, Buffer) or name in self.__dict__.get("_buffers", ()):
-            self._set_buffer(name, value)
+            _set_buffer(self, name, value)
         else:
             super().__setattr__(name, value)
-
-    def _set_module(self, name: str, value: Any) -> None:
-        modules = self.__dict__.get("_modules")
-        if modules is None:
-            raise AttributeError("cannot assign module before Module.__init__() call")
-        if isinstance(value, Registry):
-            self._forget(name, self.__dict__, self._parameters, self._buffers)
-        elif value is not None:
-            raise TypeError(
-                f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
-            )
-        modules[name] = value
-
-    def _set_buffer(self, name: str, value: Any) -> None:
-        if value is not None and not isinstance(value, torch.Tensor):
-            raise TypeError(
-                f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
-            )
-        if isinstance(value, Buffer):
-            self.register_buffer(name, value, value.persistent)
-        else:
-            self.register_buffer(name, value, name not in self._non_persistent_buffers_set)
-
-    def _forget(self, name: str, *places: MutableMapping[str, Any]) -> None:
-        for place in places:
-            place.pop(name, None)
-        self._non_persistent_buffers_set.discard(name)
 
     def __delattr__(self, name: str) -> None:
         if name in self._parameters:
@@ -186,6 +149,50 @@ class Registry:
     def __dir__(self) -> list[str]:
         names = {*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers}
         return sorted(name for name in names if not name[0].isdigit())
+
+
+# Functions, not methods: a module's methods are for its subclasses to name.
+
+
+def _check_name(owner: Registry, kind: str, name: str, members: Collection[str]) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
+    if "." in name:
+        raise KeyError(f'{kind} name can\'t contain "."' + (f", got: {name}" if kind == "module" else ""))
+    if name == "":
+        raise KeyError(f'{kind} name can\'t be empty string ""')
+    if hasattr(owner, name) and name not in members:
+        raise KeyError(f"attribute '{name}' already exists")
+
+
+def _set_module(owner: Registry, name: str, value: Any) -> None:
+    modules = owner.__dict__.get("_modules")
+    if modules is None:
+        raise AttributeError("cannot assign module before Module.__init__() call")
+    if isinstance(value, Registry):
+        _forget(owner, name, owner.__dict__, owner._parameters, owner._buffers)
+    elif value is not None:
+        raise TypeError(
+            f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
+        )
+    modules[name] = value
+
+
+def _set_buffer(owner: Registry, name: str, value: Any) -> None:
+    if value is not None and not isinstance(value, torch.Tensor):
+        raise TypeError(
+            f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
+        )
+    if isinstance(value, Buffer):
+        owner.register_buffer(name, value, value.persistent)
+    else:
+        owner.register_buffer(name, value, name not in owner._non_persistent_buffers_set)
+
+
+def _forget(owner: Registry, name: str, *places: MutableMapping[str, Any]) -> None:
+    for place in places:
+        place.pop(name, None)
+    owner._non_persistent_buffers_set.discard(name)
 
 
 def _empty_state() -> dict[str, Any]:

@@ -32,8 +32,6 @@ class _IncompatibleKeys(NamedTuple):
             return "<All keys matched successfully>"
         return f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
 
-    __str__ = __repr__
-
 
 class StateDict(Members):
     """The part of a module that gives and takes its state."""
@@ -73,16 +71,10 @@ class StateDict(Members):
         return destination
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
-        for name, tensor in self._local_state().items():
+        for name, tensor in _local_state(self).items():
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
         if type(self).get_extra_state is not StateDict.get_extra_state:
             destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
-
-    def _local_state(self) -> dict[str, Tensor]:
-        persistent = (
-            (name, tensor) for name, tensor in self._buffers.items() if name not in self._non_persistent_buffers_set
-        )
-        return {name: tensor for name, tensor in chain(self._parameters.items(), persistent) if tensor is not None}
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
@@ -96,7 +88,7 @@ class StateDict(Members):
         result = _IncompatibleKeys([], [])
         errors: list[str] = []
         # A copy, which a module may change before it reads from it.
-        self._load(dict(state_dict), "", getattr(state_dict, "_metadata", {}), assign, result, errors)
+        _load(self, dict(state_dict), "", getattr(state_dict, "_metadata", {}), assign, result, errors)
         if strict:
             for kind, keys in (("Unexpected", result.unexpected_keys), ("Missing", result.missing_keys)):
                 if keys:
@@ -106,32 +98,6 @@ class StateDict(Members):
             lines = "\n\t".join(errors)
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{lines}")
         return result
-
-    def _load(
-        self,
-        state_dict: dict[str, Any],
-        prefix: str,
-        metadata: Mapping[str, dict[str, Any]],
-        assign: bool,
-        result: _IncompatibleKeys,
-        errors: list[str],
-    ) -> None:
-        """Load this module and those below it, and note in ``result`` and ``errors`` what did not fit."""
-        local_metadata = dict(metadata.get(prefix[:-1], {}))
-        if assign:
-            local_metadata["assign_to_params_buffers"] = True
-        self._load_from_state_dict(state_dict, prefix, local_metadata, True, *result, errors)
-        for name, module in self._modules.items():
-            if module is not None:
-                below = f"{prefix}{name}."
-                part = {key: value for key, value in state_dict.items() if key.startswith(below)}
-                module._load(part, below, metadata, assign, result, errors)
-        for hook in self._load_state_dict_post_hooks.values():
-            if hook(self, result) is not None:
-                raise AssertionError(
-                    "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
-                    "values, if incompatible_keys need to be modified, it should be done inplace."
-                )
 
     def _load_from_state_dict(
         self,
@@ -148,11 +114,11 @@ class StateDict(Members):
         for hook in self._load_state_dict_pre_hooks.values():
             hook.function(*((self, *arguments) if hook.with_module else arguments))
         assign = local_metadata.get("assign_to_params_buffers", False)
-        state = self._local_state()
+        state = _local_state(self)
         for name, tensor in state.items():
             key = prefix + name
             if key in state_dict:
-                error = self._load_tensor(name, key, tensor, state_dict[key], assign)
+                error = _load_tensor(self, name, key, tensor, state_dict[key], assign)
                 error_msgs.extend([error] if error else [])
             elif strict:
                 missing_keys.append(key)
@@ -166,34 +132,7 @@ class StateDict(Members):
             unexpected_keys.append(extra_key)
         if strict:
             own_keys = (key for key in state_dict if key.startswith(prefix) and key != extra_key)
-            unexpected_keys.extend(key for key in own_keys if not self._has_place_for(key[len(prefix) :], state))
-
-    def _load_tensor(self, name: str, key: str, tensor: Tensor, loaded: Any, assign: bool) -> str:
-        """Load one tensor, and return what is wrong with it."""
-        if not isinstance(loaded, torch.Tensor):
-            return (
-                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object '
-                f"from checkpoint but received {type(loaded)}"
-            )
-        if loaded.shape != tensor.shape:
-            return (
-                f"size mismatch for {key}: copying a param with shape {loaded.shape} from checkpoint, "
-                f"the shape in current model is {tensor.shape}."
-            )
-        with torch.no_grad():
-            if not assign:
-                tensor.copy_(loaded)
-            elif not isinstance(tensor, Parameter):
-                setattr(self, name, loaded)
-            elif isinstance(loaded, Parameter):
-                setattr(self, name, loaded.requires_grad_(tensor.requires_grad))
-            else:
-                setattr(self, name, Parameter(loaded, tensor.requires_grad))
-        return ""
-
-    def _has_place_for(self, name: str, state: Mapping[str, Tensor]) -> bool:
-        first, dot, _ = name.partition(".")
-        return first in self._modules if dot else first in state
+            unexpected_keys.extend(key for key in own_keys if not _has_place_for(self, key[len(prefix) :], state))
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call ``hook(module, prefix, keep_vars)`` before ``state_dict`` reads this module."""
@@ -218,3 +157,68 @@ class StateDict(Members):
     def register_load_state_dict_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call ``hook(module, incompatible_keys)`` after this module and those below it have been loaded."""
         return register(self._load_state_dict_post_hooks, hook)
+
+
+# Functions, not methods: a module's methods are for its subclasses to name.
+
+
+def _local_state(module: StateDict) -> dict[str, Tensor]:
+    left_out = module._non_persistent_buffers_set
+    persistent = ((name, buffer) for name, buffer in module._buffers.items() if name not in left_out)
+    return {name: tensor for name, tensor in chain(module._parameters.items(), persistent) if tensor is not None}
+
+
+def _load(
+    module: StateDict,
+    state_dict: dict[str, Any],
+    prefix: str,
+    metadata: Mapping[str, dict[str, Any]],
+    assign: bool,
+    result: _IncompatibleKeys,
+    errors: list[str],
+) -> None:
+    """Load a module and those below it, and note in ``result`` and ``errors`` what did not fit."""
+    local_metadata = dict(metadata.get(prefix[:-1], {}))
+    if assign:
+        local_metadata["assign_to_params_buffers"] = True
+    module._load_from_state_dict(state_dict, prefix, local_metadata, True, *result, errors)
+    for name, child in module._modules.items():
+        if child is not None:
+            below = f"{prefix}{name}."
+            part = {key: value for key, value in state_dict.items() if key.startswith(below)}
+            _load(child, part, below, metadata, assign, result, errors)
+    for hook in module._load_state_dict_post_hooks.values():
+        if hook(module, result) is not None:
+            raise AssertionError(
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                "values, if incompatible_keys need to be modified, it should be done inplace."
+            )
+
+
+def _load_tensor(module: StateDict, name: str, key: str, tensor: Tensor, loaded: Any, assign: bool) -> str:
+    """Load one tensor, and return what is wrong with it."""
+    if not isinstance(loaded, torch.Tensor):
+        return (
+            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object '
+            f"from checkpoint but received {type(loaded)}"
+        )
+    if loaded.shape != tensor.shape:
+        return (
+            f"size mismatch for {key}: copying a param with shape {loaded.shape} from checkpoint, "
+            f"the shape in current model is {tensor.shape}."
+        )
+    with torch.no_grad():
+        if not assign:
+            tensor.copy_(loaded)
+        elif not isinstance(tensor, Parameter):
+            setattr(module, name, loaded)
+        elif isinstance(loaded, Parameter):
+            setattr(module, name, loaded.requires_grad_(tensor.requires_grad))
+        else:
+            setattr(module, name, Parameter(loaded, tensor.requires_grad))
+    return ""
+
+
+def _has_place_for(module: StateDict, name: str, state: Mapping[str, Tensor]) -> bool:
+    first, dot, _ = name.partition(".")
+    return first in module._modules if dot else first in state

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import mindtorch_v2 as torch
 from mindtorch_v2.nn import functional, init
 from mindtorch_v2.nn.functional.attention import canonical_mask
 from mindtorch_v2.nn.modules.linear import Linear
 from mindtorch_v2.nn.modules.module import Module
-from mindtorch_v2.nn.parameter import Parameter
+from mindtorch_v2.nn.modules.utils import empty_parameter
 
 if TYPE_CHECKING:
+    import mindtorch_v2 as torch
     from mindtorch_v2 import Tensor
+    from mindtorch_v2.nn.parameter import Parameter
 
 __all__ = ["MultiheadAttention"]
 
@@ -78,8 +79,7 @@ class MultiheadAttention(Module):
         if add_bias_kv:
             shapes["bias_k"] = shapes["bias_v"] = (1, 1, embed_dim)
         for name, shape in shapes.items():
-            empty = None if shape is None else torch.empty(shape, device=device, dtype=dtype)
-            self.register_parameter(name, None if empty is None else Parameter(empty))
+            self.register_parameter(name, empty_parameter(shape, device, dtype))
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
         self._reset_parameters()
 

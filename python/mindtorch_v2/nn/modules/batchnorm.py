@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.nn import functional, init
 from mindtorch_v2.nn.modules.module import Module
-from mindtorch_v2.nn.parameter import Parameter
+from mindtorch_v2.nn.modules.utils import empty_parameter
 
 if TYPE_CHECKING:
     from mindtorch_v2 import Tensor
+    from mindtorch_v2.nn.parameter import Parameter
 
 __all__ = ["BatchNorm1d", "BatchNorm2d"]
 
@@ -20,7 +21,6 @@ class _BatchNorm(Module):
 
     # The second version has the buffer num_batches_tracked.
     _version = 2
-    _input_dims: ClassVar[tuple[int, ...]]
 
     weight: Parameter | None
     bias: Parameter | None
@@ -46,9 +46,9 @@ class _BatchNorm(Module):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            empty = torch.empty(num_features, device=device, dtype=dtype) if wanted else None
-            self.register_parameter(name, None if empty is None else Parameter(empty))
+        shape = (num_features,) if affine else None
+        self.register_parameter("weight", empty_parameter(shape, device, dtype))
+        self.register_parameter("bias", empty_parameter(shape if bias else None, device, dtype))
         if track_running_stats:
             self.register_buffer("running_mean", torch.zeros(num_features, device=device, dtype=dtype))
             self.register_buffer("running_var", torch.ones(num_features, device=device, dtype=dtype))
@@ -74,9 +74,7 @@ class _BatchNorm(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the normalised input, and in training take note of the batch's statistics."""
-        if input.dim() not in self._input_dims:
-            dims = " or ".join(f"{dim}D" for dim in self._input_dims)
-            raise ValueError(f"expected {dims} input (got {input.dim()}D input)")
+        self._check_input_dim(input)
         momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
@@ -93,6 +91,9 @@ class _BatchNorm(Module):
             momentum,
             self.eps,
         )
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        raise NotImplementedError(f"{type(self).__name__} does not say what inputs it takes: override _check_input_dim")
 
     def extra_repr(self) -> str:
         """Say the number of features and how they are normalised."""
@@ -114,10 +115,14 @@ class _BatchNorm(Module):
 class BatchNorm1d(_BatchNorm):
     """Normalises each channel of ``(N, C)`` or ``(N, C, L)`` over the batch."""
 
-    _input_dims = (2, 3)
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() not in (2, 3):
+            raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
 
 
 class BatchNorm2d(_BatchNorm):
     """Normalises each channel of ``(N, C, H, W)`` over the batch."""
 
-    _input_dims = (4,)
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() != 4:
+            raise ValueError(f"expected 4D input (got {input.dim()}D input)")

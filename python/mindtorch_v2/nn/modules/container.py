@@ -23,24 +23,14 @@ class _Indexed(Module):
 
     _modules: dict[str, Module]  # type: ignore[assignment]
 
-    def _key(self, idx: int) -> str:
-        position = operator.index(idx)
-        if not -len(self) <= position < len(self):
-            raise IndexError(f"index {position} is out of range")
-        return list(self._modules)[position]
-
     def __setitem__(self, idx: int, module: Module) -> None:
-        setattr(self, self._key(idx), module)
+        setattr(self, _key(self, idx), module)
 
     def __delitem__(self, idx: int | slice) -> None:
-        keys = list(self._modules)[idx] if isinstance(idx, slice) else [self._key(idx)]
+        keys = list(self._modules)[idx] if isinstance(idx, slice) else [_key(self, idx)]
         for key in keys:
             delattr(self, key)
-        self._number(list(self._modules.values()))
-
-    def _number(self, modules: list[Module]) -> None:
-        """Hold these modules, under their positions."""
-        self.__dict__["_modules"] = {str(position): module for position, module in enumerate(modules)}
+        _number(self, list(self))
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -58,6 +48,21 @@ class _Indexed(Module):
         module = list(self)[operator.index(key)]
         del self[key]
         return module
+
+
+# Functions, not methods: a module's methods are for its subclasses to name.
+
+
+def _key(modules: _Indexed, idx: int) -> str:
+    position = operator.index(idx)
+    if not -len(modules) <= position < len(modules):
+        raise IndexError(f"index {position} is out of range")
+    return list(modules._modules)[position]
+
+
+def _number(holder: _Indexed, modules: list[Module]) -> None:
+    """Hold these modules, under their positions."""
+    holder.__dict__["_modules"] = {str(position): module for position, module in enumerate(modules)}
 
 
 class Sequential(_Indexed):
@@ -86,7 +91,7 @@ class Sequential(_Indexed):
     def __getitem__(self, idx: int | slice) -> Self | Module:
         if isinstance(idx, slice):
             return type(self)(OrderedDict(list(self._modules.items())[idx]))
-        return self._modules[self._key(idx)]
+        return self._modules[_key(self, idx)]
 
     def __add__(self, other: Sequential) -> Sequential:
         return Sequential(*self, *_sequential(other))
@@ -95,20 +100,13 @@ class Sequential(_Indexed):
         return self.extend(_sequential(other))
 
     def __mul__(self, other: int) -> Sequential:
-        return Sequential(*self._repeated(other))
+        return Sequential(*_repeated(self, other))
 
     def __rmul__(self, other: int) -> Sequential:
         return self * other
 
     def __imul__(self, other: int) -> Self:
-        return self.extend(self._repeated(other)[len(self) :])
-
-    def _repeated(self, times: int) -> list[Module]:
-        if not isinstance(times, int):
-            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(times)}")
-        if times <= 0:
-            raise ValueError(f"Non-positive multiplication factor {times} for {type(self)}")
-        return list(self) * times
+        return self.extend(_repeated(self, other)[len(self) :])
 
     def forward(self, input: Any) -> Any:
         """Return what the last module makes of what those before it made of the input."""
@@ -124,7 +122,7 @@ class Sequential(_Indexed):
             raise IndexError(f"Index out of range: {index}")
         modules = list(self)
         modules.insert(index, module)
-        self._number(modules)
+        _number(self, modules)
         return self
 
     def extend(self, sequential: Iterable[Module]) -> Self:
@@ -132,6 +130,14 @@ class Sequential(_Indexed):
         for module in list(sequential):
             self.append(module)
         return self
+
+
+def _repeated(sequence: Sequential, times: int) -> list[Module]:
+    if not isinstance(times, int):
+        raise TypeError(f"unsupported operand type(s) for *: {type(sequence)} and {type(times)}")
+    if times <= 0:
+        raise ValueError(f"Non-positive multiplication factor {times} for {type(sequence)}")
+    return list(sequence) * times
 
 
 def _sequential(other: object) -> Sequential:
@@ -157,7 +163,7 @@ class ModuleList(_Indexed):
     def __getitem__(self, idx: int | slice) -> Self | Module:
         if isinstance(idx, slice):
             return type(self)(list(self)[idx])
-        return self._modules[self._key(idx)]
+        return self._modules[_key(self, idx)]
 
     def __add__(self, other: Iterable[Module]) -> ModuleList:
         return ModuleList(chain(self, other))
@@ -169,7 +175,7 @@ class ModuleList(_Indexed):
         """Put a module before the one at an index."""
         modules = list(self)
         modules.insert(index, module)
-        self._number(modules)
+        _number(self, modules)
 
     def extend(self, modules: Iterable[Module]) -> Self:
         """Add modules at the end."""

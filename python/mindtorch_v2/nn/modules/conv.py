@@ -9,7 +9,7 @@ from mindtorch_v2 import _core
 from mindtorch_v2.nn import functional
 from mindtorch_v2.nn.modules.linear import init_weight_and_bias
 from mindtorch_v2.nn.modules.module import Module
-from mindtorch_v2.nn.modules.utils import ntuple
+from mindtorch_v2.nn.modules.utils import empty_parameter, ntuple
 from mindtorch_v2.nn.parameter import Parameter
 
 if TYPE_CHECKING:
@@ -56,30 +56,11 @@ class _ConvNd(Module):
         self.output_padding = (0,) * self._dims
         self.groups = groups
         self.padding_mode = padding_mode
-        self._check()
+        _check(self)
         shape = (out_channels, in_channels // groups, *self.kernel_size)
         self.weight = Parameter(torch.empty(shape, device=device, dtype=dtype))
-        self.register_parameter(
-            "bias", Parameter(torch.empty(out_channels, device=device, dtype=dtype)) if bias else None
-        )
+        self.register_parameter("bias", empty_parameter((out_channels,) if bias else None, device, dtype))
         self.reset_parameters()
-
-    def _check(self) -> None:
-        if self.groups <= 0:
-            raise ValueError("groups must be a positive integer")
-        if self.in_channels % self.groups != 0:
-            raise ValueError("in_channels must be divisible by groups")
-        if self.out_channels % self.groups != 0:
-            raise ValueError("out_channels must be divisible by groups")
-        if isinstance(self.padding, str):
-            if self.padding not in ("same", "valid"):
-                raise ValueError(f"Invalid padding string {self.padding!r}, should be one of {{'same', 'valid'}}")
-            if self.padding == "same" and any(step != 1 for step in self.stride):
-                raise ValueError("padding='same' is not supported for strided convolutions")
-        if self.padding_mode not in _PADDING_MODES:
-            raise ValueError(
-                f"padding_mode must be one of {_PADDING_MODES}, but got padding_mode='{self.padding_mode}'"
-            )
 
     def reset_parameters(self) -> None:
         """Draw weight and bias evenly from within ``1 / sqrt(fan_in)`` of zero."""
@@ -87,24 +68,14 @@ class _ConvNd(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the convolution of the input."""
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         padding = self.padding
         if self.padding_mode != "zeros":
-            input = functional.pad(input, self._padding_by_dimension(), mode=self.padding_mode)
+            input = functional.pad(input, _padding_by_dimension(self), mode=self.padding_mode)
             padding = (0,) * self._dims
-        return type(self)._function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
-
-    def _padding_by_dimension(self) -> list[int]:
-        """Return the padding before and after each dimension, from the last on."""
-        pairs = []
-        for dim in reversed(range(self._dims)):
-            if self.padding == "valid":
-                pairs += [0, 0]
-            elif self.padding == "same":
-                total = self.dilation[dim] * (self.kernel_size[dim] - 1)
-                pairs += [total // 2, total - total // 2]
-            else:
-                pairs += [int(self.padding[dim])] * 2
-        return pairs
+        return type(self)._function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def extra_repr(self) -> str:
         """Say the channels, the size of the kernel, and what else is not the default."""
@@ -121,6 +92,39 @@ class _ConvNd(Module):
         if self.padding_mode != "zeros":
             parts.append(f"padding_mode={self.padding_mode}")
         return ", ".join(parts)
+
+
+# Functions, not methods: a module's methods are for its subclasses to name.
+
+
+def _check(conv: _ConvNd) -> None:
+    if conv.groups <= 0:
+        raise ValueError("groups must be a positive integer")
+    if conv.in_channels % conv.groups != 0:
+        raise ValueError("in_channels must be divisible by groups")
+    if conv.out_channels % conv.groups != 0:
+        raise ValueError("out_channels must be divisible by groups")
+    if isinstance(conv.padding, str):
+        if conv.padding not in ("same", "valid"):
+            raise ValueError(f"Invalid padding string {conv.padding!r}, should be one of {{'same', 'valid'}}")
+        if conv.padding == "same" and any(step != 1 for step in conv.stride):
+            raise ValueError("padding='same' is not supported for strided convolutions")
+    if conv.padding_mode not in _PADDING_MODES:
+        raise ValueError(f"padding_mode must be one of {_PADDING_MODES}, but got padding_mode='{conv.padding_mode}'")
+
+
+def _padding_by_dimension(conv: _ConvNd) -> list[int]:
+    """Return the padding before and after each dimension, from the last on."""
+    pairs = []
+    for dim in reversed(range(conv._dims)):
+        if conv.padding == "valid":
+            pairs += [0, 0]
+        elif conv.padding == "same":
+            total = conv.dilation[dim] * (conv.kernel_size[dim] - 1)
+            pairs += [total // 2, total - total // 2]
+        else:
+            pairs += [int(conv.padding[dim])] * 2
+    return pairs
 
 
 class Conv1d(_ConvNd):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["Dropout", "Dropout1d", "Dropout2d"]
 
 
-class _Dropout(Module):
+class _DropoutNd(Module):
     """What has a probability of dropping."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
@@ -28,7 +28,7 @@ class _Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(_DropoutNd):
     """Makes each element zero with probability ``p`` in training, and the others greater so that the mean stays."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -36,7 +36,7 @@ class Dropout(_Dropout):
         return functional.dropout(input, self.p, self.training, self.inplace)
 
 
-class Dropout1d(_Dropout):
+class Dropout1d(_DropoutNd):
     """Makes each whole channel of ``(N, C, L)`` or ``(C, L)`` zero with probability ``p`` in training."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -44,7 +44,7 @@ class Dropout1d(_Dropout):
         return functional.dropout1d(input, self.p, self.training, self.inplace)
 
 
-class Dropout2d(_Dropout):
+class Dropout2d(_DropoutNd):
     """Makes each whole channel of ``(N, C, H, W)`` zero with probability ``p`` in training."""
 
     def forward(self, input: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import mindtorch_v2 as torch
 from mindtorch_v2.nn import functional, init
 from mindtorch_v2.nn.modules.module import Module
+from mindtorch_v2.nn.modules.utils import empty_parameter
 from mindtorch_v2.nn.parameter import Parameter
 
 if TYPE_CHECKING:
@@ -47,9 +48,7 @@ class Linear(Module):
         self.in_features = in_features
         self.out_features = out_features
         self.weight = Parameter(torch.empty((out_features, in_features), device=device, dtype=dtype))
-        self.register_parameter(
-            "bias", Parameter(torch.empty(out_features, device=device, dtype=dtype)) if bias else None
-        )
+        self.register_parameter("bias", empty_parameter((out_features,) if bias else None, device, dtype))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

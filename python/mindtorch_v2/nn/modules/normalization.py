@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import mindtorch_v2 as torch
 from mindtorch_v2.nn import functional, init
 from mindtorch_v2.nn.modules.module import Module
-from mindtorch_v2.nn.modules.utils import ntuple
-from mindtorch_v2.nn.parameter import Parameter
+from mindtorch_v2.nn.modules.utils import empty_parameter, ntuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import mindtorch_v2 as torch
     from mindtorch_v2 import Tensor
+    from mindtorch_v2.nn.parameter import Parameter
 
 __all__ = ["GroupNorm", "LayerNorm", "RMSNorm"]
 
@@ -23,12 +23,6 @@ class _Norm(Module):
 
     weight: Parameter | None
     bias: Parameter | None
-
-    def _register(
-        self, name: str, shape: Sequence[int] | None, device: torch.device | str | None, dtype: torch.dtype | None
-    ) -> None:
-        empty = None if shape is None else torch.empty(shape, device=device, dtype=dtype)
-        self.register_parameter(name, None if empty is None else Parameter(empty))
 
     def reset_parameters(self) -> None:
         """Make the weight one and the bias zero."""
@@ -54,8 +48,9 @@ class LayerNorm(_Norm):
         self.normalized_shape = ntuple(normalized_shape, 1)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        self._register("weight", self.normalized_shape if elementwise_affine else None, device, dtype)
-        self._register("bias", self.normalized_shape if elementwise_affine and bias else None, device, dtype)
+        shape = self.normalized_shape if elementwise_affine else None
+        self.register_parameter("weight", empty_parameter(shape, device, dtype))
+        self.register_parameter("bias", empty_parameter(shape if bias else None, device, dtype))
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
@@ -89,8 +84,9 @@ class GroupNorm(_Norm):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        self._register("weight", (num_channels,) if affine else None, device, dtype)
-        self._register("bias", (num_channels,) if affine and bias else None, device, dtype)
+        shape = (num_channels,) if affine else None
+        self.register_parameter("weight", empty_parameter(shape, device, dtype))
+        self.register_parameter("bias", empty_parameter(shape if bias else None, device, dtype))
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
@@ -118,7 +114,8 @@ class RMSNorm(_Norm):
         self.normalized_shape = ntuple(normalized_shape, 1)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        self._register("weight", self.normalized_shape if elementwise_affine else None, device, dtype)
+        shape = self.normalized_shape if elementwise_affine else None
+        self.register_parameter("weight", empty_parameter(shape, device, dtype))
         self.reset_parameters()
 
     def forward(self, x: Tensor) -> Tensor:

@@ -30,12 +30,6 @@ class ParameterList(Module):
         if values is not None:
             self.extend(values)
 
-    def _key(self, idx: int) -> str:
-        position = operator.index(idx)
-        if not -len(self) <= position < len(self):
-            raise IndexError(f"index {position} is out of range")
-        return str(position % len(self))
-
     @overload
     def __getitem__(self, idx: slice) -> Self: ...
 
@@ -45,10 +39,10 @@ class ParameterList(Module):
     def __getitem__(self, idx: int | slice) -> Any:
         if isinstance(idx, slice):
             return type(self)(self[position] for position in range(*idx.indices(len(self))))
-        return getattr(self, self._key(idx))
+        return getattr(self, _key(self, idx))
 
     def __setitem__(self, idx: int, param: Any) -> None:
-        setattr(self, self._key(idx), _as_parameter(param))
+        setattr(self, _key(self, idx), _as_parameter(param))
 
     def __len__(self) -> int:
         return self._size
@@ -80,6 +74,13 @@ class ParameterList(Module):
     def __call__(self, *_args: Any, **_kwargs: Any) -> Any:
         """Raise: a list computes nothing."""
         raise RuntimeError("ParameterList should not be called.")
+
+
+def _key(parameters: ParameterList, idx: int) -> str:
+    position = operator.index(idx)
+    if not -len(parameters) <= position < len(parameters):
+        raise IndexError(f"index {position} is out of range")
+    return str(position % len(parameters))
 
 
 class ParameterDict(Module):

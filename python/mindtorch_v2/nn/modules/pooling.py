@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2.nn import functional
 from mindtorch_v2.nn.modules.module import Module
@@ -30,8 +30,6 @@ class MaxPool2d(Module):
         ceil_mode: bool = False,
     ) -> None:
         super().__init__()
-        if return_indices:
-            raise NotImplementedError("MaxPool2d does not support return_indices: it returns the values alone")
         self.kernel_size = kernel_size
         self.stride = kernel_size if stride is None else stride
         self.padding = padding
@@ -39,10 +37,10 @@ class MaxPool2d(Module):
         self.return_indices = return_indices
         self.ceil_mode = ceil_mode
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Return the greatest values."""
+    def forward(self, input: Tensor) -> Any:
+        """Return the greatest values, and their places if these are asked for."""
         return functional.max_pool2d(
-            input, self.kernel_size, self.stride, self.padding, self.dilation, ceil_mode=self.ceil_mode
+            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
         )
 
     def extra_repr(self) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TransformerEncoder", "TransformerEncoderLayer"]
 
-_ACTIVATIONS = {"relu": functional.relu, "gelu": functional.gelu}
+_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": functional.relu, "gelu": functional.gelu}
 
 
 class TransformerEncoderLayer(Module):
@@ -70,20 +70,28 @@ class TransformerEncoderLayer(Module):
         padding = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src_mask, "src_mask", src.dtype)
         mask = canonical_mask(src_mask, "src_mask", None, "", src.dtype)
         if self.norm_first:
-            src = src + self._attend(self.norm1(src), mask, padding, is_causal)
-            return src + self._feed_forward(self.norm2(src))
-        src = self.norm1(src + self._attend(src, mask, padding, is_causal))
-        normalised: Tensor = self.norm2(src + self._feed_forward(src))
+            src = src + self._sa_block(self.norm1(src), mask, padding, is_causal)
+            return src + self._ff_block(self.norm2(src))
+        src = self.norm1(src + self._sa_block(src, mask, padding, is_causal))
+        normalised: Tensor = self.norm2(src + self._ff_block(src))
         return normalised
 
-    def _attend(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool) -> Tensor:
+    def _sa_block(
+        self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
+    ) -> Tensor:
         attended, _ = self.self_attn(
-            x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=is_causal
+            x,
+            x,
+            x,
+            attn_mask=attn_mask,
+            key_padding_mask=key_padding_mask,
+            need_weights=False,
+            is_causal=is_causal,
         )
         dropped: Tensor = self.dropout1(attended)
         return dropped
 
-    def _feed_forward(self, x: Tensor) -> Tensor:
+    def _ff_block(self, x: Tensor) -> Tensor:
         x = self.linear2(self.dropout(self.activation(self.linear1(x))))
         dropped: Tensor = self.dropout2(x)
         return dropped

@@ -85,8 +85,8 @@ class CyclicLR(LRScheduler):
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "triangular2":
-            return 1 / 2.0 ** (x - 1)
-        return self.gamma**x if self.mode == "exp_range" else 1.0
+            return 1 / math.pow(2.0, x - 1)
+        return math.pow(self.gamma, x) if self.mode == "exp_range" else 1.0
 
     def get_lr(self) -> list[Any]:
         """Compute the next learning rates, and set the momentum."""

@@ -22,7 +22,7 @@ class _Lambdas(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Lambda | Sequence[Lambda], last_epoch: int = -1) -> None:
         groups = len(optimizer.param_groups)
-        lambdas = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * groups
+        lambdas: list[Any] = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * groups
         if len(lambdas) != groups:
             raise ValueError(f"Expected {groups} lr_lambdas, but got {len(lambdas)}")
         for function in lambdas:

@@ -70,19 +70,21 @@ class RandomSampler(Sampler[int]):
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
-        size, left = len(self.data_source), self.num_samples
         generator = self.generator
         if generator is None:
             # Its own, so that what others draw meanwhile does not change the order.
             generator = torch.Generator()
             generator.manual_seed(random_seed())
-        while left > 0:
-            if self.replacement:
-                drawn = torch.randint(0, size, (min(left, 32),), generator=generator).tolist()
-            else:
-                drawn = torch.randperm(size, generator=generator).tolist()[:left]
-            left -= len(drawn)
-            yield from drawn
+        size = len(self.data_source)
+        if self.replacement:
+            for start in range(0, self.num_samples, 32):
+                count = min(32, self.num_samples - start)
+                yield from torch.randint(0, size, (count,), generator=generator).tolist()
+            return
+        for _ in range(self.num_samples // size):
+            yield from torch.randperm(size, generator=generator).tolist()
+        # Drawn also when nothing of it is given, as torch does, so that the next pass draws what torch's would.
+        yield from torch.randperm(size, generator=generator).tolist()[: self.num_samples % size]
 
     def __len__(self) -> int:
         return self.num_samples
@@ -184,5 +186,5 @@ class BatchSampler(Sampler[list[int]]):
 
 
 def random_seed(generator: torch.Generator | None = None) -> int:
-    """Draw a seed."""
-    return int(torch.randint(0, 2**63 - 1, (), generator=generator).item())
+    """Draw a seed: the 63 low bits of the number that the generator gives next, as torch does."""
+    return int(torch.randint(-(2**63), 2**63 - 1, (), generator=generator).item()) & (2**63 - 1)

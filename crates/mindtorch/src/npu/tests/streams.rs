@@ -1,7 +1,7 @@
 //! Streams: order, turns, priorities, failures.
 
 use super::{Busy, Log, MIB, device, launch, two_streams};
-use crate::npu::{Event, NpuError, StreamId};
+use crate::npu::{Event, Npu, NpuError, StreamId, finish_all, is_initialized};
 use mindtorch_profiler::Name;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -90,8 +90,8 @@ fn a_host_that_is_far_ahead_waits() {
             sender.send(number).unwrap();
         }
     });
-    assert_eq!(launched.iter().take(4096).last(), Some(4096));
-    // The queue is full, so that one more is not launched before the device goes on.
+    assert_eq!(launched.iter().take(4095).last(), Some(4095));
+    // With the one that runs, the stream has as many as it may: no other is launched before the device goes on.
     assert!(launched.try_recv().is_err());
     drop(busy);
     host.join().unwrap();
@@ -120,6 +120,16 @@ fn a_kernel_that_panics_is_reported_once_and_the_device_goes_on() {
     launch(npu, DEFAULT, || std::panic::resume_unwind(Box::new(7)));
     let error = npu.synchronize_stream(DEFAULT).unwrap_err();
     assert_eq!(error.to_string(), "NPU error in kernel test kernel: it panicked without a message");
+}
+
+#[test]
+fn everything_can_be_finished_without_taking_the_failure_away() {
+    let npu = Npu::get(0).unwrap();
+    assert!(is_initialized());
+    launch(npu, DEFAULT, || std::panic::resume_unwind(Box::new("still told")));
+    finish_all();
+    assert_eq!(npu.query_stream(DEFAULT), Ok(true));
+    assert_eq!(npu.synchronize().unwrap_err().to_string(), "NPU error in kernel test kernel: still told");
 }
 
 #[test]

@@ -1,0 +1,71 @@
+//! Which indices a dimension has.
+
+use super::simd::vectorized;
+
+/// The bounds of a dimension that is indexed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    /// Which dimension of the tensor it is, for messages.
+    pub(crate) dim: usize,
+    pub(crate) size: usize,
+    /// Whether negative indices count from the end.
+    pub(crate) from_end: bool,
+}
+
+impl Bounds {
+    fn lowest(self) -> i64 {
+        if self.from_end { -(self.size as i64) } else { 0 }
+    }
+
+    /// The first index that the dimension does not have.
+    pub(crate) fn first_outside(self, indices: &[i64]) -> Option<i64> {
+        let (lowest, size) = (self.lowest(), self.size as i64);
+        let outside = |index: i64| index < lowest || index >= size;
+        let any = vectorized(
+            #[inline(always)]
+            || indices.iter().fold(false, |any, &index| any | outside(index)),
+        );
+        if any { indices.iter().copied().find(|&index| outside(index)) } else { None }
+    }
+
+    /// The index, counted from the beginning. A device finds out only here that there is no such index.
+    #[inline(always)]
+    pub(crate) fn position(self, index: i64) -> usize {
+        let position = if index < 0 && self.from_end { index + self.size as i64 } else { index } as usize;
+        if position >= self.size {
+            self.panic(index);
+        }
+        position
+    }
+
+    #[cold]
+    fn panic(self, index: i64) -> ! {
+        panic!("{}", self.message(index));
+    }
+
+    /// What is wrong with an index outside.
+    pub(crate) fn message(self, index: i64) -> String {
+        format!("index {index} is out of bounds for dimension {} with size {}", self.dim, self.size)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_indices_that_exist_are_within() {
+        let bounds = Bounds { dim: 0, size: 3, from_end: true };
+        assert_eq!(bounds.first_outside(&[0, 2, -3]), None);
+        assert_eq!(bounds.first_outside(&[0, 3, -4]), Some(3));
+        assert_eq!((bounds.position(-1), bounds.position(2)), (2, 2));
+        assert_eq!(Bounds { from_end: false, ..bounds }.first_outside(&[1, -1]), Some(-1));
+        assert_eq!(Bounds { size: 0, ..bounds }.first_outside(&[]), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "index -1 is out of bounds for dimension 2 with size 4")]
+    fn an_index_outside_stops_the_kernel() {
+        Bounds { dim: 2, size: 4, from_end: false }.position(-1);
+    }
+}
