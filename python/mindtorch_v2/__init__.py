@@ -10,6 +10,7 @@ from mindtorch_v2._core import Generator, OutOfMemoryError, Tensor, default_gene
 from mindtorch_v2._functions import *  # noqa: F403
 from mindtorch_v2._size import Size
 from mindtorch_v2._tensor_str import set_printoptions
+
 from mindtorch_v2 import _tensor  # isort: skip (it adds methods to tensors)
 from mindtorch_v2 import return_types  # isort: skip
 from mindtorch_v2 import autograd, npu, profiler  # isort: skip

@@ -12,7 +12,7 @@ from mindtorch_v2._core import Tensor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindtorch_v2._core import Generator, device, dtype
+    from mindtorch_v2._core import Generator, dtype
 
 __all__ = [
     "allclose",
@@ -118,8 +118,6 @@ def norm(
     return _core._norm(input, order, dim, keepdim, dtype)
 
 
-
-
 def std_mean(
     input: Tensor,
     dim: int | Sequence[int] | None = None,
@@ -176,7 +174,9 @@ def randint_like(input: Tensor, low: int, high: int | None = None, **options: An
     return _core._randint(low, high, input.shape, **options)
 
 
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, **options: Any) -> Tensor:
+def normal(
+    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, **options: Any
+) -> Tensor:
     """Normal numbers: of one mean and deviation and a size, or of those in tensors."""
     if size is not None:
         return _core.empty(size, **options).normal_(mean, std, generator=generator)

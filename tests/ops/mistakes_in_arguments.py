@@ -54,6 +54,7 @@ ARGUMENTS = [
         lambda torch: torch.zeros(2) + "a",
         TypeError,
         "unsupported operand type(s) for +: 'Tensor' and 'str'",
+        ("unsupported operand type(s) for +: ", "Tensor' and 'str'"),
     ),
     Mistake(
         "an argument of a wrong type",
@@ -67,6 +68,7 @@ ARGUMENTS = [
         lambda torch: torch.zeros(2).foo,
         AttributeError,
         "'Tensor' object has no attribute 'foo'",
+        ("Tensor' object has no attribute 'foo'",),
     ),
     Mistake(
         "arange",

@@ -134,7 +134,10 @@ fn of_sequence(value: &Bound<'_, PyAny>) -> PyResult<Grads> {
         if value.is_none() {
             return Ok(Grads::from_iter([None]));
         }
-        return Err(PyTypeError::new_err(format!("expected a Tensor or tuple of Tensors, but got {}", value.get_type())));
+        return Err(PyTypeError::new_err(format!(
+            "expected a Tensor or tuple of Tensors, but got {}",
+            value.get_type()
+        )));
     }
     value
         .try_iter()?

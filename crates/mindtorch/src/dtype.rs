@@ -180,14 +180,6 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    pub(crate) fn category(self) -> Category {
-        match self {
-            Self::Bool(_) => Category::Bool,
-            Self::Int(_) => Category::Integer,
-            Self::Float(_) => Category::Float,
-        }
-    }
-
     /// The type of a tensor made of it.
     pub fn dtype(self) -> DType {
         match self {

@@ -82,7 +82,9 @@ macro_rules! bail {
 /// Returns an error unless the condition holds.
 macro_rules! ensure {
     ($condition:expr, $kind:ident, $($text:tt)*) => {
-        if !$condition {
+        // Not negated: what is no number is neither more nor less.
+        if $condition {
+        } else {
             $crate::error::bail!($kind, $($text)*);
         }
     };

@@ -122,3 +122,58 @@ impl Source {
         Some(Self { seed: u64::from_le_bytes(*seed), random })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(generator: &Generator, len: usize) -> Vec<f64> {
+        let mut numbers = vec![0.0; len];
+        generator.draw(|random| random.normal(&mut numbers, 0.0, 1.0));
+        numbers
+    }
+
+    #[test]
+    fn a_seed_stands_for_its_numbers() {
+        let generator = Generator::new();
+        assert_eq!(generator.initial_seed(), 67_280_421_310_721);
+        generator.manual_seed(5);
+        let first = numbers(&generator, 3);
+        generator.manual_seed(5);
+        assert_eq!(numbers(&generator, 3), first);
+        assert_eq!(generator.initial_seed(), 5);
+        let seed = generator.seed();
+        assert_eq!(generator.initial_seed(), seed);
+        assert!(seed < 1 << 53 && numbers(&generator, 3) != first);
+        assert_ne!(generator.seed(), seed);
+    }
+
+    #[test]
+    fn a_state_is_resumed_by_any_generator() {
+        let (one, other) = (Generator::new(), Generator::new());
+        one.manual_seed(9);
+        // An odd number: another one is left.
+        numbers(&one, 3);
+        other.set_state(&one.get_state()).unwrap();
+        assert_eq!(numbers(&one, 1000), numbers(&other, 1000));
+        assert_eq!((other.initial_seed(), one.get_state()), (9, other.get_state()));
+    }
+
+    #[test]
+    fn bytes_that_are_no_state_change_nothing() {
+        let generator = Generator::new();
+        let state = generator.get_state();
+        let mut beyond = state.clone();
+        beyond[8..16].fill(255);
+        for bytes in [&[][..], &state[1..], &[&state[..], &[0]].concat(), &beyond] {
+            assert_eq!(generator.set_state(bytes), Err(InvalidState(bytes.len())));
+        }
+        assert_eq!(generator.get_state(), state);
+    }
+
+    #[test]
+    fn the_default_generator_is_one() {
+        assert!(std::ptr::eq(Generator::default_generator(), Generator::default_generator()));
+        assert_ne!(Generator::default_generator().initial_seed(), DEFAULT_SEED);
+    }
+}

@@ -122,7 +122,7 @@ pub(crate) fn infer_size(sizes: &[i64], numel: usize) -> Result<Dims> {
              is ambiguous",
             list(sizes)
         ),
-        Some(dim) if numel % known == 0 => shape[dim] = numel / known,
+        Some(dim) if numel.is_multiple_of(known) => shape[dim] = numel / known,
         None if known == numel => {}
         _ => bail!(Runtime, "{}", invalid()),
     }

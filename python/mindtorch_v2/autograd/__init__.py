@@ -32,9 +32,7 @@ def _tuple(tensors: Tensor | Sequence[Tensor] | None) -> tuple[Tensor, ...]:
     return (tensors,) if isinstance(tensors, _core.Tensor) else tuple(tensors)
 
 
-def _weights(
-    grads: Tensor | Sequence[Tensor | None] | None, roots: tuple[Tensor, ...]
-) -> tuple[Tensor | None, ...]:
+def _weights(grads: Tensor | Sequence[Tensor | None] | None, roots: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
     if grads is None:
         return (None,) * len(roots)
     weights = (grads,) if isinstance(grads, _core.Tensor) else tuple(grads)
@@ -75,7 +73,9 @@ def grad(
     roots, wanted = _tuple(outputs), _tuple(inputs)
     results = _core._grad(roots, _weights(grad_outputs, roots), wanted, retain_graph, create_graph)
     if materialize_grads:
-        return tuple(_core.zeros_like(value) if grad is None else grad for value, grad in zip(wanted, results, strict=True))
+        return tuple(
+            _core.zeros_like(value) if grad is None else grad for value, grad in zip(wanted, results, strict=True)
+        )
     if not allow_unused and any(grad is None for grad in results):
         raise RuntimeError(
             "One of the differentiated Tensors appears to not have been used in the graph. "

@@ -56,7 +56,9 @@ class FunctionCtx:
         self._materialize = value
 
 
-def _backward(cls: type[Function], ctx: FunctionCtx, outputs: list[Tensor], inputs: tuple[Any, ...]) -> Callable[..., Any]:
+def _backward(
+    cls: type[Function], ctx: FunctionCtx, outputs: list[Tensor], inputs: tuple[Any, ...]
+) -> Callable[..., Any]:
     shapes = [(output.shape, output.dtype, output.device) for output in outputs]
     places = [index for index, value in enumerate(inputs) if isinstance(value, _core.Tensor)]
 

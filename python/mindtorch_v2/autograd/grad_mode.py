@@ -63,7 +63,7 @@ def _around_each_step(switch: _Switch, function: Callable[..., Any]) -> Callable
                 with switch._copy():
                     generator.close()
                 raise
-            except BaseException as error:  # noqa: BLE001 (it goes to the generator, which decides)
+            except BaseException as error:
                 argument, step = error, generator.throw
 
     return switched

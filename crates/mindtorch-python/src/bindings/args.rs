@@ -243,7 +243,9 @@ impl Signature {
                 Default::Required if parameter.variadic && next > 0 => Arg::Ints(SmallVec::new()),
                 Default::Required => return Err(self.missing(parameter)),
                 Default::None => Arg::None,
-                Default::Int(value) if matches!(parameter.kind, Kind::Ints | Kind::IntsOrText) => Arg::Ints(SmallVec::from_slice(&[*value])),
+                Default::Int(value) if matches!(parameter.kind, Kind::Ints | Kind::IntsOrText) => {
+                    Arg::Ints(SmallVec::from_slice(&[*value]))
+                }
                 Default::Int(value) => Arg::Int(*value),
                 Default::Float(value) if parameter.kind == Kind::Scalar => Arg::Scalar(Scalar::Float(*value)),
                 Default::Float(value) => Arg::Float(*value),
@@ -273,7 +275,10 @@ impl Signature {
             let name = name.to_string_lossy();
             match self.parameters.iter().position(|parameter| parameter.name == torch_name(&name)) {
                 None => {
-                    return PyTypeError::new_err(format!("{}() got an unexpected keyword argument '{name}'", self.name));
+                    return PyTypeError::new_err(format!(
+                        "{}() got an unexpected keyword argument '{name}'",
+                        self.name
+                    ));
                 }
                 Some(index) if index < positional => {
                     return PyTypeError::new_err(format!("{}() got multiple values for argument '{name}'", self.name));
@@ -286,10 +291,7 @@ impl Signature {
 
     #[cold]
     fn missing(&self, parameter: &Parameter) -> PyErr {
-        PyTypeError::new_err(format!(
-            "{}() missing 1 required positional arguments: \"{}\"",
-            self.name, parameter.name
-        ))
+        PyTypeError::new_err(format!("{}() missing 1 required positional arguments: \"{}\"", self.name, parameter.name))
     }
 
     #[cold]
@@ -321,7 +323,11 @@ impl Signature {
             Kind::Scalar => scalar_or_item(value)?.map(Arg::Scalar).ok_or_else(mismatch),
             Kind::Int => match scalar_or_item(value)? {
                 Some(scalar @ (Scalar::Int(_) | Scalar::Bool(_))) => Ok(Arg::Int(scalar.to_i64())),
-                _ => value.call_method0("__index__").and_then(|value| value.extract()).map(Arg::Int).map_err(|_| mismatch()),
+                _ => value
+                    .call_method0("__index__")
+                    .and_then(|value| value.extract())
+                    .map(Arg::Int)
+                    .map_err(|_| mismatch()),
             },
             Kind::Ints if parameter.optional && value.is_instance_of::<PyBool>() => Ok(Arg::Bool(value.is_truthy()?)),
             Kind::IntsOrText if value.is_instance_of::<PyString>() => Ok(Arg::Text(value.extract()?)),

@@ -13,7 +13,7 @@ use mindtorch::{Result, Scalar, Tensor};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyString, PyTuple};
 use smallvec::SmallVec;
 use std::ffi::CString;
 use std::panic::AssertUnwindSafe;
@@ -22,8 +22,6 @@ use std::panic::AssertUnwindSafe;
 pub(crate) enum Output {
     Tensor(Tensor),
     Tensors(Vec<Tensor>),
-    /// A list, where torch gives one.
-    List(Vec<Tensor>),
     /// Several tensors with names: a type of `return_types`, and its fields.
     Named(&'static str, Vec<Tensor>),
     Scalar(Scalar),
@@ -181,7 +179,10 @@ unsafe fn enter(
         Err(panic) => {
             let message = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
             let message = message.unwrap_or("no message");
-            PyRuntimeError::new_err(format!("{}() failed inside: {message}. Please report this.", target.signature.name))
+            PyRuntimeError::new_err(format!(
+                "{}() failed inside: {message}. Please report this.",
+                target.signature.name
+            ))
         }
     };
     error.restore(py);
@@ -260,7 +261,10 @@ fn store<'py>(
     output: Output,
 ) -> PyResult<Bound<'py, PyAny>> {
     let wrong = || {
-        PyTypeError::new_err(format!("{}(): argument 'out' must be Tensor, or one for each result", target.signature.name))
+        PyTypeError::new_err(format!(
+            "{}(): argument 'out' must be Tensor, or one for each result",
+            target.signature.name
+        ))
     };
     let into = |out: &Bound<'py, PyAny>, result: &Tensor| -> PyResult<()> {
         let place = out.cast::<PyTensor>().map_err(|_| wrong())?;
@@ -297,11 +301,11 @@ fn store<'py>(
 }
 
 fn to_python(py: Python<'_>, output: Output) -> PyResult<Bound<'_, PyAny>> {
-    let wrapped = |tensors: Vec<Tensor>| tensors.into_iter().map(|tensor| wrap(py, tensor)).collect::<PyResult<Vec<_>>>();
+    let wrapped =
+        |tensors: Vec<Tensor>| tensors.into_iter().map(|tensor| wrap(py, tensor)).collect::<PyResult<Vec<_>>>();
     match output {
         Output::Tensor(tensor) => wrap(py, tensor),
         Output::Tensors(tensors) => Ok(PyTuple::new(py, wrapped(tensors)?)?.into_any()),
-        Output::List(tensors) => Ok(PyList::new(py, wrapped(tensors)?)?.into_any()),
         Output::Named(name, tensors) => {
             let fields = PyTuple::new(py, wrapped(tensors)?)?;
             py.import("mindtorch_v2.return_types")?.getattr(name)?.call1((fields,))
@@ -314,7 +318,11 @@ fn to_python(py: Python<'_>, output: Output) -> PyResult<Bound<'_, PyAny>> {
 }
 
 /// Makes an object of a binding: a function, or a method of `class`.
-pub(crate) fn object<'py>(py: Python<'py>, entry: &'static Entry, class: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn object<'py>(
+    py: Python<'py>,
+    entry: &'static Entry,
+    class: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
     let target = (entry.target)();
     let first = if class.is_some() { "$self" } else { "" };
     let signature = target.signature.python(false, first);

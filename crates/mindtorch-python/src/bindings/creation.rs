@@ -2,14 +2,8 @@
 
 use super::args::Args;
 use super::call::bindings;
-use super::unsigned;
+use super::{finish, unsigned};
 use mindtorch::{DType, Device, Result, Scalar, Tensor, default_dtype, ops};
-
-fn finish(tensor: Result<Tensor>, requires_grad: bool) -> Result<Tensor> {
-    let tensor = tensor?;
-    tensor.set_requires_grad(requires_grad)?;
-    Ok(tensor)
-}
 
 fn place(a: &Args, dtype: usize, device: usize) -> (DType, Device) {
     (a.dtype(dtype).unwrap_or_else(default_dtype), a.device(device).unwrap_or(Device::Cpu))

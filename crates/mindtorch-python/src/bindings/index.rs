@@ -29,6 +29,10 @@ bindings! {
     nonzero: "nonzero(Tensor input, *, bool as_tuple=False) -> Any", Both => |a| {
         if a.bool(1) { ops::nonzero_numpy(a.tensor(0)).map(Output::Tensors) } else { ops::nonzero(a.tensor(0)).map(Output::Tensor) }
     };
+    embedding: "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)", Function => |a| {
+        ops::embedding(a.tensor(0), a.tensor(1), a.int(2), a.bool(3), a.bool(4))
+    };
+    one_hot: "one_hot(Tensor tensor, int num_classes=-1)", Function => |a| ops::one_hot(a.tensor(0), a.int(1));
     sort: "sort(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> Any", Both => |a| {
         ops::sort(a.tensor(0), a.int(1), a.bool(2), Some(a.bool(3))).map(|(values, indices)| Output::Named("sort", vec![values, indices]))
     };

@@ -111,3 +111,14 @@ fn unsigned(sizes: &[i64]) -> mindtorch::Result<Vec<usize>> {
     };
     sizes.iter().map(size).collect()
 }
+
+/// A new tensor, which may be asked for its gradient.
+fn finish(tensor: mindtorch::Result<mindtorch::Tensor>, requires_grad: bool) -> mindtorch::Result<mindtorch::Tensor> {
+    let tensor = tensor?;
+    if requires_grad && !tensor.dtype().is_float() {
+        let message = "Only Tensors of floating point and complex dtype can require gradients";
+        return Err(mindtorch::Error::new(mindtorch::ErrorKind::Runtime, message));
+    }
+    tensor.set_requires_grad(requires_grad)?;
+    Ok(tensor)
+}

@@ -2,14 +2,8 @@
 
 use super::args::Args;
 use super::call::bindings;
-use super::unsigned;
-use mindtorch::{DType, Device, Result, Tensor, default_dtype, ops};
-
-fn finish(tensor: Result<Tensor>, requires_grad: bool) -> Result<Tensor> {
-    let tensor = tensor?;
-    tensor.set_requires_grad(requires_grad)?;
-    Ok(tensor)
-}
+use super::{finish, unsigned};
+use mindtorch::{DType, Device, Tensor, default_dtype, ops};
 
 /// Type and device: as given, or as those of `like`, or the defaults.
 fn place(a: &Args, dtype: usize, device: usize, like: Option<&Tensor>) -> (DType, Device) {

@@ -9,9 +9,11 @@ fn rounded(input: &Tensor, decimals: i64) -> Result<Tensor> {
         return ops::round(input);
     }
     let factor = Scalar::Float(10f64.powi(decimals.unsigned_abs() as i32));
-    let (to, back): (fn(&Tensor, Scalar) -> _, fn(&Tensor, Scalar) -> _) =
-        if decimals > 0 { (|x, f| ops::mul(x, f), |x, f| ops::div(x, f)) } else { (|x, f| ops::div(x, f), |x, f| ops::mul(x, f)) };
-    back(&ops::round(&to(input, factor)?)?, factor)
+    if decimals > 0 {
+        ops::div(&ops::round(&ops::mul(input, factor)?)?, factor)
+    } else {
+        ops::mul(&ops::round(&ops::div(input, factor)?)?, factor)
+    }
 }
 
 bindings! {

@@ -98,7 +98,9 @@ impl PyTensor {
     fn set_data(slf: &Bound<'_, Self>, data: &Bound<'_, Self>) -> PyResult<()> {
         let (old, new) = (unwrap(slf), ops::detach(&unwrap(data)).map_err(raise)?);
         if old.requires_grad() && !new.dtype().is_float() {
-            return Err(PyRuntimeError::new_err("data set to a tensor that requires gradients must be floating point or complex dtype"));
+            return Err(PyRuntimeError::new_err(
+                "data set to a tensor that requires gradients must be floating point or complex dtype",
+            ));
         }
         old.move_autograd_to(&new);
         slf.get().replace(slf.py(), new);
@@ -140,8 +142,9 @@ impl PyTensor {
         let inputs = match inputs {
             None => Vec::new(),
             Some(one) if one.is_instance_of::<Self>() => vec![unwrap(one.cast::<Self>()?)],
-            Some(many) => tensors(many)
-                .ok_or_else(|| PyTypeError::new_err("'inputs' argument to backward() must be a Tensor or a sequence of them"))?,
+            Some(many) => tensors(many).ok_or_else(|| {
+                PyTypeError::new_err("'inputs' argument to backward() must be a Tensor or a sequence of them")
+            })?,
         };
         let (roots, weights) = ([unwrap(slf)], [gradient.map(unwrap)]);
         let request = Request { retain_graph: retain_graph.unwrap_or(create_graph), create_graph };

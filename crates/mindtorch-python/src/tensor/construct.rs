@@ -85,7 +85,9 @@ fn collect(data: &Bound<'_, PyAny>, depth: usize, shape: &mut Vec<usize>, number
             let name = data.get_type().name()?;
             return Err(match depth {
                 0 => PyTypeError::new_err(format!("new(): invalid data type '{name}'")),
-                _ if data.is_instance_of::<PyString>() => PyValueError::new_err(format!("too many dimensions '{name}'")),
+                _ if data.is_instance_of::<PyString>() => {
+                    PyValueError::new_err(format!("too many dimensions '{name}'"))
+                }
                 _ => PyRuntimeError::new_err(format!("Could not infer dtype of {name}")),
             });
         }
@@ -98,7 +100,9 @@ fn collect(data: &Bound<'_, PyAny>, depth: usize, shape: &mut Vec<usize>, number
         None if numbers.is_empty() => shape.push(length),
         None => return Err(PyTypeError::new_err("a number was expected where there is a sequence")),
         Some(&expected) if expected != length => {
-            return Err(PyValueError::new_err(format!("expected sequence of length {expected} at dim {depth} (got {length})")));
+            return Err(PyValueError::new_err(format!(
+                "expected sequence of length {expected} at dim {depth} (got {length})"
+            )));
         }
         Some(_) => {}
     }
@@ -110,7 +114,10 @@ fn collect(data: &Bound<'_, PyAny>, depth: usize, shape: &mut Vec<usize>, number
 
 fn check_leaf(depth: usize, shape: &[usize]) -> PyResult<()> {
     if depth < shape.len() {
-        return Err(PyTypeError::new_err(format!("a sequence of length {} was expected at dim {depth}, not a number", shape[depth])));
+        return Err(PyTypeError::new_err(format!(
+            "a sequence of length {} was expected at dim {depth}, not a number",
+            shape[depth]
+        )));
     }
     Ok(())
 }

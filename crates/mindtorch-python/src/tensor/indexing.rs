@@ -44,7 +44,7 @@ fn parse_part<'py>(part: &Bound<'py, PyAny>, device: Device) -> PyResult<Part<'p
             return Err(PyIndexError::new_err("tensors used as indices must be long, int, byte or bool tensors"));
         }
         let is_mask = matches!(tensor.dtype(), DType::Bool | DType::UInt8);
-        if tensor.ndim() == 0 && !is_mask && tensor.device() == Device::Cpu {
+        if tensor.ndim() == 0 && !is_mask {
             return Ok(Part::Int(ops::item(&tensor).map_err(raise)?.to_i64()));
         }
         return Ok(Part::Tensor(ops::to(&tensor, None, Some(device), false).map_err(raise)?));
@@ -189,12 +189,24 @@ impl PyTensor {
     fn __setitem__<'py>(slf: &Bound<'py, Self>, index: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<()> {
         let py = slf.py();
         let tensor = unwrap(slf);
-        let place = resolve(&tensor, &parse(index, tensor.device())?)?;
+        let mut parts = parse(index, tensor.device())?;
         let value = Value::of(value, &tensor)?;
+        // A single truth is about the whole tensor: all of it, or nothing.
+        if let [Part::Tensor(truth)] = &parts[..]
+            && truth.ndim() == 0
+        {
+            if ops::item(truth).map_err(raise)?.to_i64() == 0 {
+                return Ok(());
+            }
+            parts = vec![Part::NewDim];
+        }
+        let place = resolve(&tensor, &parts)?;
         if place.lookups.is_empty() {
             return match value {
                 Value::Scalar(scalar) => ops::fill_(&place.view, scalar).map(drop),
-                Value::Tensor(value) => py.detach(|| ops::copy_(&place.view, &without_leading(&value, place.view.ndim())?).map(drop)),
+                Value::Tensor(value) => {
+                    py.detach(|| ops::copy_(&place.view, &without_leading(&value, place.view.ndim())?).map(drop))
+                }
             }
             .map_err(raise);
         }
@@ -226,9 +238,9 @@ impl Value {
             return Ok(Self::Scalar(scalar));
         }
         let name = value.get_type().name()?;
-        from_python(value, Some(target.dtype()), Some(target.device())).map(Self::Tensor).map_err(|_| {
-            PyTypeError::new_err(format!("can't assign a {name} to a {}", target.type_name()))
-        })
+        from_python(value, Some(target.dtype()), Some(target.device()))
+            .map(Self::Tensor)
+            .map_err(|_| PyTypeError::new_err(format!("can't assign a {name} to a {}", target.type_name())))
     }
 }
 

@@ -8,7 +8,9 @@ mod properties;
 mod types;
 
 pub(crate) use construct::{from_python, register as register_construction};
-pub(crate) use types::{PyDType, PyDevice, PyGenerator, device_of, dtype_object, dtype_of, generator_of, register as register_types};
+pub(crate) use types::{
+    PyDType, PyDevice, PyGenerator, device_of, dtype_object, dtype_of, generator_of, register as register_types,
+};
 
 use mindtorch::Tensor;
 use pyo3::ffi;

@@ -66,7 +66,10 @@ fn in_place<'py>(
     operation: impl Fn(&Tensor, Operand<'_>) -> Result<Tensor> + Send + Sync,
 ) -> PyResult<()> {
     let Some(other) = Other::of(other)? else {
-        return Err(PyTypeError::new_err(format!("unsupported operand type for an in-place operator: '{}'", other.get_type().name()?)));
+        return Err(PyTypeError::new_err(format!(
+            "unsupported operand type for an in-place operator: '{}'",
+            other.get_type().name()?
+        )));
     };
     let this = unwrap(slf);
     slf.py().detach(|| operation(&this, other.operand())).map(drop).map_err(raise)
@@ -245,7 +248,11 @@ impl PyTensor {
         wrap(slf.py(), ops::bitwise_not(&unwrap(slf)).map_err(raise)?)
     }
 
-    fn __richcmp__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, op: CompareOp) -> PyResult<Bound<'py, PyAny>> {
+    fn __richcmp__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        op: CompareOp,
+    ) -> PyResult<Bound<'py, PyAny>> {
         binary(slf, other, move |a, b| match op {
             CompareOp::Eq => ops::eq(a, b),
             CompareOp::Ne => ops::ne(a, b),

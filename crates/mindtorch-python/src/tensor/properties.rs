@@ -217,7 +217,10 @@ impl PyTensor {
             match name.extract::<String>()?.as_str() {
                 "dtype" if !value.is_none() => {
                     dtype = Some(dtype_of(&value).ok_or_else(|| {
-                        PyTypeError::new_err(format!("to(): argument 'dtype' must be torch.dtype, not {}", value.get_type()))
+                        PyTypeError::new_err(format!(
+                            "to(): argument 'dtype' must be torch.dtype, not {}",
+                            value.get_type()
+                        ))
                     })?);
                 }
                 "device" if !value.is_none() => device = Some(device_of(&value)?),
@@ -240,7 +243,11 @@ impl PyTensor {
     }
 
     #[pyo3(signature = (device=None, non_blocking=false))]
-    fn npu<'py>(slf: &Bound<'py, Self>, device: Option<&Bound<'py, PyAny>>, non_blocking: bool) -> PyResult<Bound<'py, PyAny>> {
+    fn npu<'py>(
+        slf: &Bound<'py, Self>,
+        device: Option<&Bound<'py, PyAny>>,
+        non_blocking: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let _ = non_blocking;
         let device = match device {
             Some(device) => device_of(device)?,
@@ -251,14 +258,19 @@ impl PyTensor {
     }
 
     #[pyo3(signature = (device=None, non_blocking=false))]
-    fn cuda<'py>(slf: &Bound<'py, Self>, device: Option<&Bound<'py, PyAny>>, non_blocking: bool) -> PyResult<Bound<'py, PyAny>> {
+    fn cuda<'py>(
+        slf: &Bound<'py, Self>,
+        device: Option<&Bound<'py, PyAny>>,
+        non_blocking: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
         Self::npu(slf, device, non_blocking)
     }
 
     /// Its only number.
     fn item<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let tensor = unwrap(slf);
-        let item = if tensor.device() == Device::Cpu { ops::item(&tensor) } else { slf.py().detach(|| ops::item(&tensor)) };
+        let item =
+            if tensor.device() == Device::Cpu { ops::item(&tensor) } else { slf.py().detach(|| ops::item(&tensor)) };
         number(slf.py(), item.map_err(raise)?)
     }
 
@@ -328,4 +340,3 @@ fn type_by_name(name: &str) -> PyResult<DType> {
         .find(|dtype| dtype.scalar_type() == scalar || dtype.name() == scalar)
         .ok_or_else(|| PyTypeError::new_err(format!("invalid type: '{name}'")))
 }
-

@@ -178,9 +178,9 @@ impl PyDevice {
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<Self>().is_ok_and(|other| {
-            (self.kind(), self.shown_index()) == (other.get().kind(), other.get().shown_index())
-        })
+        other
+            .cast::<Self>()
+            .is_ok_and(|other| (self.kind(), self.shown_index()) == (other.get().kind(), other.get().shown_index()))
     }
 
     fn __hash__(&self) -> u64 {
@@ -252,13 +252,21 @@ impl PyGenerator {
 
 /// The type that holds what two tensors of these types give.
 #[pyfunction]
-fn promote_types<'py>(py: Python<'py>, type1: &Bound<'py, PyDType>, type2: &Bound<'py, PyDType>) -> PyResult<Bound<'py, PyDType>> {
+fn promote_types<'py>(
+    py: Python<'py>,
+    type1: &Bound<'py, PyDType>,
+    type2: &Bound<'py, PyDType>,
+) -> PyResult<Bound<'py, PyDType>> {
     dtype_object(py, type1.get().0.promote(type2.get().0))
 }
 
 /// The type of what an operation on both gives; each is a tensor or a number.
 #[pyfunction]
-fn result_type<'py>(py: Python<'py>, tensor1: &Bound<'py, PyAny>, tensor2: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDType>> {
+fn result_type<'py>(
+    py: Python<'py>,
+    tensor1: &Bound<'py, PyAny>,
+    tensor2: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyDType>> {
     let mut tensors = Vec::new();
     let mut scalars = Vec::new();
     for value in [tensor1, tensor2] {

@@ -29,7 +29,9 @@ impl Rule for Accumulate {
         };
         leaf.set_grad(Some(sum))?;
         let hooks: Vec<_> = match leaf.meta().as_deref() {
-            Some(Meta { after_accumulation, .. }) => after_accumulation.iter().map(|(_, hook)| Arc::clone(hook)).collect(),
+            Some(Meta { after_accumulation, .. }) => {
+                after_accumulation.iter().map(|(_, hook)| Arc::clone(hook)).collect()
+            }
             None => Vec::new(),
         };
         for hook in hooks {

@@ -41,7 +41,12 @@ pub fn backward(roots: &[Tensor], weights: &[Option<Tensor>], inputs: &[Tensor],
 ///
 /// # Errors
 /// As for [`backward`].
-pub fn grad(roots: &[Tensor], weights: &[Option<Tensor>], inputs: &[Tensor], request: Request) -> Result<Vec<Option<Tensor>>> {
+pub fn grad(
+    roots: &[Tensor],
+    weights: &[Option<Tensor>],
+    inputs: &[Tensor],
+    request: Request,
+) -> Result<Vec<Option<Tensor>>> {
     let mut run = Run::new(request);
     run.only(inputs, false)?;
     run.execute(roots, weights)?;
@@ -189,7 +194,8 @@ impl Run {
 
     fn mark_ready(&mut self, node: &Arc<Node>) {
         let id = Arc::as_ptr(node);
-        if self.missing.get(&id).is_none_or(|&missing| missing == 0) && !self.ready.iter().any(|ready| Arc::as_ptr(&ready.0) == id)
+        if self.missing.get(&id).is_none_or(|&missing| missing == 0)
+            && !self.ready.iter().any(|ready| Arc::as_ptr(&ready.0) == id)
         {
             self.ready.push(Ready(Arc::clone(node)));
         }
@@ -201,7 +207,9 @@ impl Run {
         let grads = self.arrived.entry(Arc::as_ptr(&edge.node)).or_insert_with(|| Grads::from_elem(None, outputs));
         let sum = match grads[edge.output].take() {
             None => grad,
-            Some(sum) if !self.request.create_graph && sum.is_unshared() && sum.is_contiguous() => ops::add_(&sum, &grad, 1.into())?,
+            Some(sum) if !self.request.create_graph && sum.is_unshared() && sum.is_contiguous() => {
+                ops::add_(&sum, &grad, 1.into())?
+            }
             Some(sum) => ops::add(&sum, &grad, 1.into())?,
         };
         grads[edge.output] = Some(sum);

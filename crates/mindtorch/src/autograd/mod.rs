@@ -11,8 +11,8 @@ mod view;
 pub use engine::{Request, backward, grad};
 pub use node::{Context, Edge, Grads, Node, NodeHook, Rule, TensorHook};
 pub(crate) use saved::Saved;
+pub use track::track_function;
 pub(crate) use track::{check_in_place, track, track_in_place, track_list};
-pub use track::{track_function};
 pub(crate) use view::track_view;
 
 use crate::Tensor;
@@ -61,11 +61,7 @@ impl Tensor {
     /// # Errors
     /// If it cannot have one, or if it is not a leaf.
     pub fn set_requires_grad(&self, on: bool) -> Result<()> {
-        ensure!(
-            !on || self.dtype().is_float(),
-            Runtime,
-            "Only Tensors of floating point and complex dtype can require gradients"
-        );
+        ensure!(!on || self.dtype().is_float(), Runtime, "only Tensors of floating point dtype can require gradients");
         ensure!(
             !on || !self.is_inference() || mode::is_inference(),
             Runtime,
@@ -159,11 +155,7 @@ impl Tensor {
     /// # Errors
     /// If it has no gradient.
     pub fn register_hook(&self, hook: TensorHook) -> Result<u64> {
-        ensure!(
-            self.requires_grad(),
-            Runtime,
-            "cannot register a hook on a tensor that doesn't require gradient"
-        );
+        ensure!(self.requires_grad(), Runtime, "cannot register a hook on a tensor that doesn't require gradient");
         let id = NEXT_HOOK.fetch_add(1, Ordering::Relaxed);
         match self.grad_fn() {
             Some(edge) => edge.node.hooks().before.push((id, edge.output, hook)),
@@ -177,16 +169,8 @@ impl Tensor {
     /// # Errors
     /// If it is no leaf that requires a gradient.
     pub fn register_post_accumulate_grad_hook(&self, hook: TensorHook) -> Result<u64> {
-        ensure!(
-            self.requires_grad(),
-            Runtime,
-            "cannot register a hook on a tensor that doesn't require gradient"
-        );
-        ensure!(
-            self.is_leaf(),
-            Runtime,
-            "post accumulate grad hooks cannot be registered on non-leaf tensors"
-        );
+        ensure!(self.requires_grad(), Runtime, "cannot register a hook on a tensor that doesn't require gradient");
+        ensure!(self.is_leaf(), Runtime, "post accumulate grad hooks cannot be registered on non-leaf tensors");
         let id = NEXT_HOOK.fetch_add(1, Ordering::Relaxed);
         self.meta().get_or_insert_with(Box::default).after_accumulation.push((id, hook));
         Ok(id)

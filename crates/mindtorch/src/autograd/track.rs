@@ -156,14 +156,17 @@ where
     F: Fn(&Context<'_>, &Tensor) -> Result<[Option<Tensor>; N]> + Send + Sync + 'static,
 {
     let inputs = inputs.map(Into::into);
+    // What happens inside an operation is part of it: the operation says itself what it changed.
+    if mode::is_below() {
+        return Ok(());
+    }
     let wanted = is_wanted(inputs.into_iter().flatten()) && target.dtype().is_float();
     if !wanted {
         target.storage().bump_version();
         return Ok(());
     }
     check_inference(inputs.into_iter().flatten())?;
-    let edges: SmallVec<[Option<Edge>; 3]> =
-        inputs.iter().map(|input| input.and_then(Tensor::gradient_edge)).collect();
+    let edges: SmallVec<[Option<Edge>; 3]> = inputs.iter().map(|input| input.and_then(Tensor::gradient_edge)).collect();
     target.storage().bump_version();
     let rule: Arc<dyn Rule> = Arc::new(OneOutput(rule()));
     match view::base(target) {

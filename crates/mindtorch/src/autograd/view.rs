@@ -128,7 +128,13 @@ impl Rule for OfWindow {
             bail!(Runtime, "a second derivative through a view that was changed in place is not supported");
         }
         let whole = self.base.zeros(grad)?;
-        ops::copy_(&self.window.cut(&whole, self.base.offset), grad)?;
+        // What the view repeats is one number of the base, which gets the sum.
+        let mut window = self.window.clone();
+        let repeated: Vec<i64> =
+            (0..window.shape.len()).filter(|&dim| window.strides[dim] == 0).map(|dim| dim as i64).collect();
+        let grad = if repeated.is_empty() { grad.clone() } else { ops::sum(grad, &repeated, true, None)? };
+        window.shape = grad.shape().into();
+        ops::copy_(&window.cut(&whole, self.base.offset), &grad)?;
         Ok(Grads::from_iter([Some(whole)]))
     }
 }

@@ -32,7 +32,8 @@ pub(crate) fn launch_list(
     match device {
         Device::Cpu => work(tensors),
         Device::Npu(index) => {
-            let tensors: Vec<Option<Tensor>> = tensors.iter().map(|tensor| tensor.map(Tensor::alias_for_device)).collect();
+            let tensors: Vec<Option<Tensor>> =
+                tensors.iter().map(|tensor| tensor.map(Tensor::alias_for_device)).collect();
             let work = move || work(&tensors.iter().map(Option::as_ref).collect::<Vec<_>>());
             npu::enqueue(index, Name::new(kernel), None, Box::new(work))?;
         }

@@ -117,11 +117,7 @@ impl<T: Number, B: Fn(T, T) -> bool + Copy + Send + Sync> Best<T, B> {
     fn row(self, threads: usize, row: &[T]) -> usize {
         let (start, best) = self.best_leaf(threads, row);
         let leaf = &row[start..(start + LEAF).min(row.len())];
-        let within = vectorized(
-            #[inline(always)]
-            || position(leaf, best),
-        );
-        start + within
+        start + position(leaf, best)
     }
 
     fn best_leaf(self, threads: usize, row: &[T]) -> (usize, T) {
@@ -218,11 +214,85 @@ impl<T: Number, B: Fn(T, T) -> bool + Copy + Send + Sync> Best<T, B> {
 }
 
 /// The first position of a number that is there, or of the first NaN.
-#[inline(always)]
 fn position<T: Number>(numbers: &[T], wanted: T) -> usize {
     let is_wanted = |number: T| (number == wanted) | (number.is_nan() & wanted.is_nan());
     let chunks = numbers.as_chunks::<64>().0;
-    let chunk = chunks.iter().position(|chunk| chunk.iter().fold(false, |found, &number| found | is_wanted(number)));
+    let chunk = vectorized(
+        #[inline(always)]
+        || chunks.iter().position(|chunk| chunk.iter().fold(false, |found, &number| found | is_wanted(number))),
+    );
     let start = chunk.unwrap_or(chunks.len()) * 64;
     start + numbers[start..].iter().position(|&number| is_wanted(number)).expect("the best number is one of the row")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::line::samples::{column, samples, whole_numbers};
+
+    fn check<T: Number + std::fmt::Debug>(input: &[T], axis: Axis) {
+        let naive = |numbers: &[T], beats: fn(&T, &T) -> bool| {
+            let nan = numbers.iter().position(|number| number.is_nan());
+            nan.unwrap_or_else(|| {
+                (0..numbers.len()).fold(0, |best, n| if beats(&numbers[n], &numbers[best]) { n } else { best })
+            })
+        };
+        let (mut greatest, mut least) = (vec![-1; axis.reduced()], vec![-1; axis.reduced()]);
+        argmax(input, axis, &mut greatest);
+        argmin(input, axis, &mut least);
+        let mut values = vec![T::ZERO; axis.reduced()];
+        pick(input, axis, &greatest, &mut values);
+        for (place, (outer, inner)) in axis.columns().enumerate() {
+            let numbers = column(input, axis, outer, inner);
+            let expected = naive(&numbers, T::gt);
+            assert_eq!(greatest[place], expected as i64, "{axis:?} {place}");
+            assert_eq!(least[place], naive(&numbers, T::lt) as i64, "{axis:?} {place}");
+            assert!(values[place] == numbers[expected] || numbers[expected].is_nan());
+        }
+    }
+
+    #[test]
+    fn the_first_of_equal_numbers_is_found() {
+        for axis in samples().into_iter().filter(|axis| axis.len > 0) {
+            for range in [3, 1 << 40] {
+                let numbers = whole_numbers(axis.numbers(), range);
+                check(&numbers, axis);
+                check(&numbers.iter().map(|&number| number as f32).collect::<Vec<_>>(), axis);
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_nan_is_found() {
+        for axis in samples().into_iter().filter(|axis| axis.len > 0) {
+            let special = |number: i64| if number == 0 { f64::NAN } else { number as f64 };
+            check(&whole_numbers(axis.numbers(), 1000).into_iter().map(special).collect::<Vec<_>>(), axis);
+        }
+    }
+
+    #[test]
+    fn what_is_no_better_than_the_start_is_found() {
+        for len in [1, 40, 5000] {
+            check(&vec![f32::NEG_INFINITY; len], Axis::whole(len));
+            check(&vec![f32::INFINITY; len], Axis::whole(len));
+            check(&vec![i64::MIN; len], Axis::whole(len));
+        }
+    }
+
+    #[test]
+    fn columns_may_have_more_rows_than_a_part() {
+        let axis = Axis { outer: 1, len: 2 * PART + 10, inner: 33 };
+        let mut input: Vec<f32> = whole_numbers(axis.numbers(), 10).into_iter().map(|number| number as f32).collect();
+        let last = |column: usize| (axis.len - 1) * axis.inner + column;
+        (input[last(0)], input[last(1)], input[(PART + 5) * axis.inner + 2]) = (20.0, f32::NAN, 20.0);
+        input[last(2)] = 20.0;
+        check(&input, axis);
+    }
+
+    #[test]
+    fn nothing_is_sought_where_there_is_nothing() {
+        argmax::<f32>(&[], Axis { outer: 0, len: 3, inner: 2 }, &mut []);
+        argmin::<i64>(&[], Axis { outer: 2, len: 3, inner: 0 }, &mut []);
+        pick::<i64>(&[], Axis { outer: 2, len: 3, inner: 0 }, &[], &mut []);
+    }
 }

@@ -44,7 +44,8 @@ pub(crate) fn triangle(to: &Tensor, from: &Tensor, diagonal: i64, lower: bool) {
     for row in 0..to.numel() / cols {
         let edge = (row % rows) as i64 + diagonal;
         // Of this row, these columns are cut.
-        let (first, last) = if lower { ((edge + 1).clamp(0, cols as i64), cols as i64) } else { (0, edge.clamp(0, cols as i64)) };
+        let (first, last) =
+            if lower { ((edge + 1).clamp(0, cols as i64), cols as i64) } else { (0, edge.clamp(0, cols as i64)) };
         // SAFETY: `to` is contiguous, and these are places in its row. Zero is zero in every type.
         unsafe { start.add((row * cols + first as usize) * size).write_bytes(0, (last - first) as usize * size) };
     }

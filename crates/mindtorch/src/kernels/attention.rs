@@ -134,10 +134,11 @@ impl<T: Real> Attention<'_, T> {
         scratch: &mut [T],
     ) {
         let Shape { queries, keys, features, values, .. } = self.shape;
+        let Gradients { query, key, value } = gradients;
         let heads = (
-            RowsMut::new(gradients.query, queries * features),
-            RowsMut::new(gradients.key, keys * features),
-            RowsMut::new(gradients.value, keys * values),
+            RowsMut::new(query, queries * features),
+            RowsMut::new(key, keys * features),
+            RowsMut::new(value, keys * values),
         );
         self.for_heads(heads, scratch, 2 * self.shape.block_len(), |head, (query, key, value), scratch| {
             key.data.fill(T::ZERO);
@@ -169,8 +170,9 @@ impl<T: Real> Attention<'_, T> {
     ) {
         let Shape { queries, keys, features, values, .. } = self.shape;
         let (rows, seen) = (block.len(), self.seen(block.end - 1));
+        let Gradients { query: grad_query, key: grad_key, value: grad_value } = gradients;
         if seen == 0 || values == 0 {
-            gradients.query.fill(T::ZERO);
+            grad_query.fill(T::ZERO);
             return;
         }
         let (probabilities, slopes) = scratch.split_at_mut(self.shape.block_len());
@@ -201,10 +203,10 @@ impl<T: Real> Attention<'_, T> {
         );
         let probabilities = Mat::row_major(probabilities, rows, seen);
         let slopes = Mat::row_major(slopes, rows, seen);
-        let grad_value = MatMut::row_major(&mut gradients.value[..seen * values], seen, values);
+        let grad_value = MatMut::row_major(&mut grad_value[..seen * values], seen, values);
         matmul(grad_value, T::ONE, probabilities.t(), grad_out, T::ONE);
-        matmul(MatMut::row_major(gradients.query, rows, features), T::ONE, slopes, key, T::ZERO);
-        let grad_key = MatMut::row_major(&mut gradients.key[..seen * features], seen, features);
+        matmul(MatMut::row_major(grad_query, rows, features), T::ONE, slopes, key, T::ZERO);
+        let grad_key = MatMut::row_major(&mut grad_key[..seen * features], seen, features);
         matmul(grad_key, T::ONE, slopes.t(), Mat::row_major(query, rows, features), T::ONE);
     }
 

@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use super::lanes;
-use super::norm::{Affine, Gradients};
+use super::norm::{Affine, Gradients, Saved};
 use super::parallel;
 use super::real::Real;
 use super::simd::vectorized;
@@ -86,13 +86,12 @@ pub(crate) fn scratch_len(channels: usize) -> usize {
 pub(crate) fn backward<T: Real>(
     gradients: Gradients<'_, T>,
     grad: &[T],
-    x: &[T],
-    (mean, rstd): (&[T], &[T]),
-    weight: Option<&[T]>,
+    saved: Saved<'_, T>,
     axis: Axis,
     training: bool,
     scratch: &mut [T],
 ) {
+    let Saved { x, mean, rstd, weight } = saved;
     let sums = scratch[..scratch_len(axis.length)].as_chunks_mut::<2>().0;
     if training || gradients.weight.is_some() || gradients.bias.is_some() {
         channel_sums(sums, [grad, x], Some(mean), axis, |mean, [sum, along], [grad, x]| {
@@ -340,7 +339,8 @@ mod tests {
                     let mut scratch = vec![f64::NAN; scratch_len(axis.length)];
                     let gradients =
                         Gradients { input: Some(&mut out.0), weight: Some(&mut out.1), bias: Some(&mut out.2) };
-                    backward(gradients, &grad, &x, (&mean, &rstd), Some(&weight), axis, training, &mut scratch);
+                    let saved = Saved { x: &x, mean: &mean, rstd: &rstd, weight: Some(&weight) };
+                    backward(gradients, &grad, saved, axis, training, &mut scratch);
                     let input = (0..x.len()).map(|i| {
                         let c = channel(i);
                         let common = if training { (sum[c] + hat(i) * along[c]) / count } else { 0.0 };

@@ -235,7 +235,10 @@ pub(crate) fn conv2d_grad_bias<T: Real>(grad_bias: &mut [T], grad_out: &[T], sha
     }
     for image in grad_out.chunks_exact(shape.out_channels * shape.output_area()) {
         for (sum, channel) in grad_bias.iter_mut().zip(image.chunks_exact(shape.output_area())) {
-            *sum += vectorized(|| total(channel));
+            *sum += vectorized(
+                #[inline(always)]
+                || total(channel),
+            );
         }
     }
 }

@@ -33,6 +33,7 @@ impl From<bool> for Truth {
 
 macro_rules! compute {
     ($type:ty, $dtype:ident) => {
+        #[expect(clippy::cast_lossless, reason = "one of the types of the family")]
         impl Compute for $type {
             #[inline(always)]
             fn is(dtype: DType) -> bool {
@@ -172,20 +173,23 @@ pub(crate) unsafe fn load<C: Compute>(dtype: DType, from: *const u8, stride: usi
 
 #[inline(always)]
 unsafe fn load_as<S: Stored, C: Compute>(from: *const S, stride: usize, into: &mut [C]) {
-    vectorized(|| {
-        if stride == 1 {
-            // SAFETY: as the caller of `load` says.
-            let from = unsafe { std::slice::from_raw_parts(from, into.len()) };
-            for (number, &stored) in into.iter_mut().zip(from) {
-                *number = stored.widen();
-            }
-        } else {
-            for (index, number) in into.iter_mut().enumerate() {
+    vectorized(
+        #[inline(always)]
+        || {
+            if stride == 1 {
                 // SAFETY: as the caller of `load` says.
-                *number = unsafe { *from.add(index * stride) }.widen();
+                let from = unsafe { std::slice::from_raw_parts(from, into.len()) };
+                for (number, &stored) in into.iter_mut().zip(from) {
+                    *number = stored.widen();
+                }
+            } else {
+                for (index, number) in into.iter_mut().enumerate() {
+                    // SAFETY: as the caller of `load` says.
+                    *number = unsafe { *from.add(index * stride) }.widen();
+                }
             }
-        }
-    });
+        },
+    );
 }
 
 /// Writes computed numbers as numbers of any type, `stride` apart.
@@ -216,18 +220,21 @@ pub(crate) unsafe fn store<C: Compute>(from: &[C], dtype: DType, to: *mut u8, st
 
 #[inline(always)]
 unsafe fn store_as<S: Stored, C: Compute>(from: &[C], to: *mut S, stride: usize) {
-    vectorized(|| {
-        if stride == 1 {
-            // SAFETY: as the caller of `store` says.
-            let to = unsafe { std::slice::from_raw_parts_mut(to, from.len()) };
-            for (place, &number) in to.iter_mut().zip(from) {
-                *place = S::narrow(number);
-            }
-        } else {
-            for (index, &number) in from.iter().enumerate() {
+    vectorized(
+        #[inline(always)]
+        || {
+            if stride == 1 {
                 // SAFETY: as the caller of `store` says.
-                unsafe { *to.add(index * stride) = S::narrow(number) };
+                let to = unsafe { std::slice::from_raw_parts_mut(to, from.len()) };
+                for (place, &number) in to.iter_mut().zip(from) {
+                    *place = S::narrow(number);
+                }
+            } else {
+                for (index, &number) in from.iter().enumerate() {
+                    // SAFETY: as the caller of `store` says.
+                    unsafe { *to.add(index * stride) = S::narrow(number) };
+                }
             }
-        }
-    });
+        },
+    );
 }

@@ -4,7 +4,7 @@
 //! and the result does not depend on how many threads worked on it.
 
 use super::line::{Axis, GRAIN};
-use super::parallel::{num_threads, within_pool};
+use super::parallel::{join, num_threads};
 use super::simd::vectorized;
 use std::marker::PhantomData;
 
@@ -13,7 +13,7 @@ const LANES: usize = 64;
 /// The numbers that a leaf along contiguous memory folds.
 pub(super) const LEAF: usize = 4096;
 /// The rows that a leaf across rows folds.
-const LEAF_ROWS: usize = 32;
+const LEAF_ROWS: usize = 64;
 /// The columns that are folded together across rows: their accumulators fit in the first cache.
 const TILE: usize = 1024;
 /// Rows shorter than this are folded several at once.
@@ -35,12 +35,14 @@ pub(super) fn halves<R: Send>(
 ) -> (R, R) {
     let others = threads / 2;
     if others == 0 {
-        (left(1), right(1))
-    } else if rayon::current_thread_index().is_some() {
-        rayon::join(|| left(threads - others), || right(others))
-    } else {
-        within_pool(2, 1, |_| rayon::join(|| left(threads - others), || right(others)))
+        return (left(1), right(1));
     }
+    let (mut left, mut right) = (Some(left), Some(right));
+    let (mut left_result, mut right_result) = (None, None);
+    let mut call_left = || left_result = left.take().map(|left| left(threads - others));
+    let mut call_right = || right_result = right.take().map(|right| right(others));
+    join(&mut call_left, &mut call_right);
+    (left_result.expect("it was called"), right_result.expect("it was called"))
 }
 
 /// A way to fold: every number is mapped, and what comes of it is combined, beginning with `identity`.
@@ -89,14 +91,7 @@ where
                 || self.short_rows(input, axis.len, out),
             );
         } else if axis.inner == 1 && axis.len <= LEAF {
-            vectorized(
-                #[inline(always)]
-                || {
-                    for (row, out) in input.chunks_exact(axis.len).zip(out) {
-                        *out = self.leaf(row);
-                    }
-                },
-            );
+            self.leaves(input, axis.len, out);
         } else if axis.inner == 1 {
             for (row, out) in input.chunks_exact(axis.len).zip(out) {
                 *out = self.row(threads, row);
@@ -118,10 +113,20 @@ where
             let (left, right) = halves(threads, |threads| self.row(threads, left), |threads| self.row(threads, right));
             return (self.combine)(left, right);
         }
+        let mut out = [self.identity];
+        self.leaves(row, row.len(), &mut out);
+        out[0]
+    }
+
+    fn leaves(self, input: &[T], len: usize, out: &mut [A]) {
         vectorized(
             #[inline(always)]
-            || self.leaf(row),
-        )
+            || {
+                for (row, out) in input.chunks_exact(len).zip(out) {
+                    *out = self.leaf(row);
+                }
+            },
+        );
     }
 
     /// Folds a few numbers, within [`vectorized`].
@@ -176,6 +181,9 @@ where
     fn narrow(self, threads: usize, block: &[T], inner: usize, out: &mut [A]) {
         let wide = LANES / inner * inner;
         let (rows, rest) = block.split_at(block.len() / wide * wide);
+        if rows.is_empty() {
+            return self.rows(1, rest, inner, 0, out);
+        }
         let mut parts = [self.identity; LANES];
         self.rows(threads, rows, wide, 0, &mut parts[..wide]);
         out.copy_from_slice(&parts[..inner]);
@@ -222,14 +230,9 @@ where
             |threads| self.rows(threads, left, inner, first, out),
             |threads| self.rows(threads, right, inner, first, folded),
         );
-        vectorized(
-            #[inline(always)]
-            || {
-                for (out, &folded) in out.iter_mut().zip(&*folded) {
-                    *out = (self.combine)(*out, folded);
-                }
-            },
-        );
+        for (out, &folded) in out.iter_mut().zip(&*folded) {
+            *out = (self.combine)(*out, folded);
+        }
     }
 
     #[inline(always)]

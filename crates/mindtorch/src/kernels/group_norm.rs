@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use super::lanes;
-use super::norm::{Affine, Gradients};
+use super::norm::{Affine, Gradients, Saved};
 use super::parallel;
 use super::real::Real;
 use super::rows::{self, RowsMut};
@@ -59,13 +59,12 @@ pub(crate) fn scratch_len(axis: Axis) -> usize {
 pub(crate) fn group_norm_backward<T: Real>(
     gradients: Gradients<'_, T>,
     grad: &[T],
-    x: &[T],
-    (mean, rstd): (&[T], &[T]),
-    weight: Option<&[T]>,
+    saved: Saved<'_, T>,
     axis: Axis,
     groups: usize,
     scratch: &mut [T],
 ) {
+    let Saved { x, mean, rstd, weight } = saved;
     let channels = axis.length / groups;
     let sums = scratch[..scratch_len(axis)].as_chunks_mut::<2>().0;
     parallel::for_rows(sums, 1, GRAIN.div_ceil(axis.inner.max(1)), |first, sums| {
@@ -184,13 +183,13 @@ mod tests {
             let channel = |place: usize| place / axis.inner % axis.length;
             let hat = |place: usize| (x[place] - mean[place / width]) * rstd[place / width];
             let mut wanted = (Vec::new(), vec![0.0; axis.length], vec![0.0; axis.length]);
-            for group in 0..axis.outer * groups {
+            for (group, &rstd) in rstd.iter().enumerate() {
                 let places = group * width..(group + 1) * width;
                 let average = |f: &dyn Fn(usize) -> f64| places.clone().map(f).sum::<f64>() / width as f64;
                 let shift = average(&|i| grad[i] * weight[channel(i)]);
                 let slope = average(&|i| grad[i] * weight[channel(i)] * hat(i));
                 for i in places.clone() {
-                    wanted.0.push(rstd[group] * (grad[i] * weight[channel(i)] - shift - hat(i) * slope));
+                    wanted.0.push(rstd * (grad[i] * weight[channel(i)] - shift - hat(i) * slope));
                     wanted.1[channel(i)] += grad[i] * hat(i);
                     wanted.2[channel(i)] += grad[i];
                 }
@@ -198,7 +197,8 @@ mod tests {
             let mut out = (vec![f64::NAN; x.len()], vec![f64::NAN; axis.length], vec![f64::NAN; axis.length]);
             let mut scratch = vec![f64::NAN; scratch_len(axis)];
             let gradients = Gradients { input: Some(&mut out.0), weight: Some(&mut out.1), bias: Some(&mut out.2) };
-            group_norm_backward(gradients, &grad, &x, (&mean, &rstd), Some(&weight), axis, groups, &mut scratch);
+            let saved = Saved { x: &x, mean: &mean, rstd: &rstd, weight: Some(&weight) };
+            group_norm_backward(gradients, &grad, saved, axis, groups, &mut scratch);
             assert_close(&out.0, &wanted.0);
             assert_close(&out.1, &wanted.1);
             assert_close(&out.2, &wanted.2);

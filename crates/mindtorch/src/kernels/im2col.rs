@@ -85,3 +85,51 @@ pub(crate) fn col2im<T: Real>(image: &mut [T], columns: &[T], channels: usize, s
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_places_inside_the_input_are_meant() {
+        for (input, stride, padding, offset) in
+            [(5usize, 1, 0, 0), (5, 1, 2, 0), (5, 2, 1, 3), (4, 3, 5, 1), (2, 1, 0, 4)]
+        {
+            for output in [0, 1, 4, 9] {
+                let naive: Vec<usize> = (0..output)
+                    .filter(|&o: &usize| (o * stride + offset).checked_sub(padding).is_some_and(|place| place < input))
+                    .collect();
+                let found: Vec<_> = inside(output, input, stride, padding, offset).collect();
+                assert_eq!(found, naive, "{output} of {input}, {stride} {padding} {offset}");
+            }
+        }
+    }
+
+    #[test]
+    fn windows_become_columns_and_back() {
+        let shape = ConvShape {
+            batch: 1,
+            in_channels: 2,
+            out_channels: 1,
+            groups: 1,
+            input: [3, 4],
+            kernel: [2, 2],
+            stride: [2, 1],
+            padding: [1, 0],
+            dilation: [1, 2],
+        };
+        let image: Vec<f32> = (1..=24).map(|number| number as f32).collect();
+        let mut columns = vec![f32::NAN; 8 * 4];
+        im2col(&mut columns, &image, 2, &shape);
+        #[rustfmt::skip]
+        assert_eq!(columns[..16], [
+            0.0, 0.0, 5.0, 6.0,
+            0.0, 0.0, 7.0, 8.0,
+            1.0, 2.0, 9.0, 10.0,
+            3.0, 4.0, 11.0, 12.0,
+        ]);
+        let mut seen = vec![0.0; 24];
+        col2im(&mut seen, &columns, 2, &shape);
+        assert_eq!(seen, image, "every number is in one window");
+    }
+}

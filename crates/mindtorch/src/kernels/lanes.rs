@@ -1,8 +1,7 @@
 //! Sums and maxima in many lanes at once.
 //!
 //! Floating-point sums may not be reordered by the compiler, so that a plain loop would wait for each addition. Here many
-//! partial results grow side by side, which is also what keeps rounding errors small. They are joined behind a
-//! `black_box`: otherwise the compiler arranges the registers for the joining, and not for the loop.
+//! partial results grow side by side, which is also what keeps rounding errors small.
 
 use super::real::Real;
 use std::hint::black_box;
@@ -11,6 +10,17 @@ use std::hint::black_box;
 const LANES: usize = 32;
 /// How many there are for the rest, when there are not enough numbers for all lanes.
 const FEW: usize = 8;
+
+/// What takes whole cache lines, so that it is not slow to read what was just written.
+#[repr(align(64))]
+struct Aligned<T>(T);
+
+/// The lanes, of which the compiler knows nothing any more. Otherwise it arranges the registers for the joining of the lanes,
+/// and not for the loop before.
+#[inline(always)]
+pub(super) fn opaque<T>(lanes: T) -> T {
+    black_box(Aligned(lanes)).0
+}
 
 /// The result of `step` for all of `numbers`, begun with `start` in each lane, the lanes joined with `join`.
 #[inline(always)]
@@ -23,13 +33,13 @@ pub(crate) fn fold<T: Copy, A: Copy>(numbers: &[T], start: A, step: impl Fn(A, T
         }
     }
     let (chunks, rest) = rest.as_chunks::<FEW>();
-    let mut few = narrow(black_box(lanes), &join);
+    let mut few = narrow(opaque(lanes), &join);
     for chunk in chunks {
         for lane in 0..FEW {
             few[lane] = step(few[lane], chunk[lane]);
         }
     }
-    rest.iter().fold(join_few(black_box(few), &join), |result, &number| step(result, number))
+    rest.iter().fold(join_few(opaque(few), &join), |result, &number| step(result, number))
 }
 
 /// `M` sums over `N` slices at once: `step` adds the numbers at one index of all slices to the sums so far. The slices may
@@ -56,9 +66,14 @@ pub(crate) fn sums<'a, T: Real, const N: usize, const M: usize>(
             last = step(last, slices.map(|slice| slice[index]));
         }
     }
-    let (lanes, few) = black_box((lanes, few));
     let add = |a: T, b: T| a + b;
-    std::array::from_fn(|sum| join_few(narrow(lanes[sum], &add), &add) + (join_few(few[sum], &add) + last[sum]))
+    for (few, lanes) in few.iter_mut().zip(opaque(lanes)) {
+        for (few, lane) in few.iter_mut().zip(narrow(lanes, &add)) {
+            *few += lane;
+        }
+    }
+    let few = opaque(few);
+    std::array::from_fn(|sum| join_few(few[sum], &add) + last[sum])
 }
 
 #[inline(always)]

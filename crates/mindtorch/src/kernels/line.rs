@@ -65,6 +65,52 @@ impl Axis {
     }
 }
 
+/// Inputs that kernels are tested with.
+#[cfg(test)]
+pub(super) mod samples {
+    use super::Axis;
+    use crate::kernels::random::Random;
+
+    /// Axes of all kinds: short and long, narrow and wide, empty, and worth several threads.
+    pub(in crate::kernels) fn samples() -> Vec<Axis> {
+        let mut axes = Vec::new();
+        for outer in [0, 1, 5] {
+            for len in [0, 1, 2, 33, 600] {
+                axes.extend([0, 1, 3, 40].map(|inner| Axis { outer, len, inner }));
+            }
+        }
+        let large = [(1, 300_000, 1), (3, 90_001, 1), (1, 100_003, 3), (1, 300, 1100)];
+        axes.extend(large.map(|(outer, len, inner)| Axis { outer, len, inner }));
+        axes
+    }
+
+    impl Axis {
+        /// Where the columns are.
+        pub(in crate::kernels) fn columns(self) -> impl Iterator<Item = (usize, usize)> {
+            (0..self.outer).flat_map(move |outer| (0..self.inner).map(move |inner| (outer, inner)))
+        }
+    }
+
+    /// The numbers of one column.
+    pub(in crate::kernels) fn column<T: Copy>(input: &[T], axis: Axis, outer: usize, inner: usize) -> Vec<T> {
+        (0..axis.len).map(|index| input[(outer * axis.len + index) * axis.inner + inner]).collect()
+    }
+
+    /// Random numbers from 0 to less than `range`.
+    pub(in crate::kernels) fn whole_numbers(len: usize, range: u64) -> Vec<i64> {
+        let mut numbers = vec![0; len];
+        Random::new(range).integers(&mut numbers, 0, range);
+        numbers
+    }
+
+    /// Normal random numbers.
+    pub(in crate::kernels) fn normal_numbers(len: usize) -> Vec<f32> {
+        let mut numbers = vec![0.0; len];
+        Random::new(len as u64).normal(&mut numbers, 0.0, 1.0);
+        numbers
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -24,23 +24,34 @@ const GRAIN: usize = 100_000;
 pub(crate) fn map1<A: Compute, O: Compute>(out: &Tensor, a: Operand<'_>, f: impl Fn(A) -> O + Copy + Sync) {
     run(out, &[a], &|inputs: &[&[A]], out: &mut [O]| {
         let a = &inputs[0][..out.len()];
-        vectorized(|| {
-            for (out, &a) in out.iter_mut().zip(a) {
-                *out = f(a);
-            }
-        });
+        vectorized(
+            #[inline(always)]
+            || {
+                for (out, &a) in out.iter_mut().zip(a) {
+                    *out = f(a);
+                }
+            },
+        );
     });
 }
 
 /// `out = f(a, b)` for every number.
-pub(crate) fn map2<A: Compute, O: Compute>(out: &Tensor, a: Operand<'_>, b: Operand<'_>, f: impl Fn(A, A) -> O + Copy + Sync) {
+pub(crate) fn map2<A: Compute, O: Compute>(
+    out: &Tensor,
+    a: Operand<'_>,
+    b: Operand<'_>,
+    f: impl Fn(A, A) -> O + Copy + Sync,
+) {
     run(out, &[a, b], &|inputs: &[&[A]], out: &mut [O]| {
         let (a, b) = (&inputs[0][..out.len()], &inputs[1][..out.len()]);
-        vectorized(|| {
-            for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
-                *out = f(a, b);
-            }
-        });
+        vectorized(
+            #[inline(always)]
+            || {
+                for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+                    *out = f(a, b);
+                }
+            },
+        );
     });
 }
 
@@ -52,11 +63,14 @@ pub(crate) fn map3<A: Compute, O: Compute>(
 ) {
     run(out, &[a, b, c], &|inputs: &[&[A]], out: &mut [O]| {
         let (a, b, c) = (&inputs[0][..out.len()], &inputs[1][..out.len()], &inputs[2][..out.len()]);
-        vectorized(|| {
-            for (((out, &a), &b), &c) in out.iter_mut().zip(a).zip(b).zip(c) {
-                *out = f(a, b, c);
-            }
-        });
+        vectorized(
+            #[inline(always)]
+            || {
+                for (((out, &a), &b), &c) in out.iter_mut().zip(a).zip(b).zip(c) {
+                    *out = f(a, b, c);
+                }
+            },
+        );
     });
 }
 
@@ -117,7 +131,13 @@ enum Piece<A> {
 }
 
 /// Runs `kernel` for a part of a row.
-fn row<A: Compute, O: Compute>(plan: &Plan, inputs: &[Operand<'_>], row: usize, range: Range<usize>, kernel: Kernel<'_, A, O>) {
+fn row<A: Compute, O: Compute>(
+    plan: &Plan,
+    inputs: &[Operand<'_>],
+    row: usize,
+    range: Range<usize>,
+    kernel: Kernel<'_, A, O>,
+) {
     let offsets = plan.offsets(row);
     let inner = plan.shape.len() - 1;
     let mut buffers = [const { [const { MaybeUninit::<A>::uninit() }; PIECE] }; 3];
@@ -151,7 +171,10 @@ fn row<A: Compute, O: Compute>(plan: &Plan, inputs: &[Operand<'_>], row: usize, 
                     unsafe { load(at.dtype, start, 1, &mut value) };
                     buffer[..length].fill(MaybeUninit::new(value[0]));
                     Piece::Constant
-                } else if A::is(at.dtype) && at.strides[inner] == 1 && !overlaps(start.addr(), place(operand, range.end - 1).addr()) {
+                } else if A::is(at.dtype)
+                    && at.strides[inner] == 1
+                    && !overlaps(start.addr(), place(operand, range.end - 1).addr())
+                {
                     Piece::Direct(start.cast())
                 } else {
                     Piece::Converted(operand)

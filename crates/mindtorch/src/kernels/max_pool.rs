@@ -6,6 +6,10 @@ use super::pool::PoolShape;
 use super::real::Real;
 use super::simd::vectorized;
 use rayon::prelude::*;
+use std::array;
+
+/// Outputs that are compared at a time.
+const LANES: usize = 16;
 
 /// The largest number of each window, and its place in its plane. The last NaN counts as the largest; padding does not count.
 pub(crate) fn max_pool2d<T: Real>(out: &mut [T], indices: &mut [i64], input: &[T], shape: &PoolShape) {
@@ -18,7 +22,10 @@ pub(crate) fn max_pool2d<T: Real>(out: &mut [T], indices: &mut [i64], input: &[T
     let pool_planes = |out: &mut [T], indices: &mut [i64], input: &[T]| {
         let planes = out.chunks_exact_mut(area).zip(indices.chunks_exact_mut(area));
         for ((out, indices), input) in planes.zip(input.chunks_exact(input_area)) {
-            vectorized(|| pool_plane(out, indices, input, shape));
+            vectorized(
+                #[inline(always)]
+                || pool_plane(out, indices, input, shape),
+            );
         }
     };
     parallel::within_pool(shape.planes, shape.grain(), |threads| {
@@ -38,10 +45,7 @@ fn pool_plane<T: Real>(out: &mut [T], indices: &mut [i64], input: &[T], shape: &
     let (width, out_width) = (shape.input[1], shape.output[1]);
     for (y, (out, indices)) in out.chunks_exact_mut(out_width).zip(indices.chunks_exact_mut(out_width)).enumerate() {
         out.fill(T::NEG_INFINITY);
-        let first_row = first_inside(y, shape, 0);
-        for (x, index) in indices.iter_mut().enumerate() {
-            *index = (first_row * width + first_inside(x, shape, 1)) as i64;
-        }
+        first_places(indices, first_inside(y, shape, 0) * width, shape);
         for row in (0..shape.kernel[0]).filter_map(|ky| shape.row(y, ky)) {
             for kx in 0..shape.kernel[1] {
                 let offset = kx * shape.dilation[1];
@@ -51,10 +55,12 @@ fn pool_plane<T: Real>(out: &mut [T], indices: &mut [i64], input: &[T], shape: &
                 }
                 let start = row * width + xs.start * shape.stride[1] + offset - shape.padding[1];
                 let (out, indices) = (&mut out[xs.clone()], &mut indices[xs]);
+                let input = &input[start..][..(out.len() - 1) * shape.stride[1] + 1];
                 // Strides that the compiler knows let it use vectors.
                 match shape.stride[1] {
                     1 => keep_larger(out, indices, input, start, 1),
                     2 => keep_larger(out, indices, input, start, 2),
+                    3 => keep_larger(out, indices, input, start, 3),
                     stride => keep_larger(out, indices, input, start, stride),
                 }
             }
@@ -62,15 +68,62 @@ fn pool_plane<T: Real>(out: &mut [T], indices: &mut [i64], input: &[T], shape: &
     }
 }
 
-/// Replaces numbers of `out` by those of `input`, from `start` on, that are larger.
+/// Writes where the windows of a row of outputs begin to see a row of the input, which begins at `row`.
+#[inline(always)]
+fn first_places(indices: &mut [i64], row: usize, shape: &PoolShape) {
+    let (stride, padding) = (shape.stride[1], shape.padding[1]);
+    let (edge, rest) = indices.split_at_mut(padding.div_ceil(stride).min(indices.len()));
+    let start = row + edge.len() * stride - padding.min(edge.len() * stride);
+    for (x, index) in rest.iter_mut().enumerate() {
+        *index = (start + x * stride) as i64;
+    }
+    for (x, index) in edge.iter_mut().enumerate() {
+        *index = (row + first_inside(x, shape, 1)) as i64;
+    }
+}
+
+/// Replaces numbers of `out` by every `stride`th of `input` that is larger, and their places, which begin at `start`.
 #[inline(always)]
 fn keep_larger<T: Real>(out: &mut [T], indices: &mut [i64], input: &[T], start: usize, stride: usize) {
-    let input = &input[start..][..(out.len() - 1) * stride + 1];
-    for (x, (largest, index)) in out.iter_mut().zip(indices).enumerate() {
-        let number = input[x * stride];
-        let better = number > *largest || number.is_nan();
-        *largest = if better { number } else { *largest };
-        *index = if better { (start + x * stride) as i64 } else { *index };
+    let (chunks, rest) = out.as_chunks_mut::<LANES>();
+    let (index_chunks, rest_indices) = indices.as_chunks_mut::<LANES>();
+    let mut at = 0;
+    for (largest, indices) in chunks.iter_mut().zip(index_chunks) {
+        let numbers = array::from_fn(|lane| input[(at + lane) * stride]);
+        keep_larger_lanes(largest, indices, &numbers, start + at * stride, stride);
+        at += LANES;
+    }
+    if !rest.is_empty() {
+        let (mut numbers, mut largest, mut indices) = ([T::NEG_INFINITY; LANES], [T::NEG_INFINITY; LANES], [0; LANES]);
+        for (number, from) in numbers.iter_mut().zip(input[at * stride..].chunks(stride)) {
+            *number = from[0];
+        }
+        largest[..rest.len()].copy_from_slice(rest);
+        indices[..rest.len()].copy_from_slice(rest_indices);
+        keep_larger_lanes(&mut largest, &mut indices, &numbers, start + at * stride, stride);
+        rest.copy_from_slice(&largest[..rest.len()]);
+        rest_indices.copy_from_slice(&indices[..rest.len()]);
+    }
+}
+
+/// Loops so simple that they become vector instructions: what is larger in random data can not be predicted.
+#[inline(always)]
+fn keep_larger_lanes<T: Real>(
+    largest: &mut [T; LANES],
+    indices: &mut [i64; LANES],
+    numbers: &[T; LANES],
+    start: usize,
+    stride: usize,
+) {
+    let mut better = [false; LANES];
+    for lane in 0..LANES {
+        better[lane] = (numbers[lane] > largest[lane]) | numbers[lane].is_nan();
+    }
+    for lane in 0..LANES {
+        largest[lane] = if better[lane] { numbers[lane] } else { largest[lane] };
+    }
+    for lane in 0..LANES {
+        indices[lane] = if better[lane] { (start + lane * stride) as i64 } else { indices[lane] };
     }
 }
 

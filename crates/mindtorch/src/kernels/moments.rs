@@ -286,3 +286,62 @@ impl Columns {
         tile
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::line::samples::{column, normal_numbers, samples};
+
+    #[test]
+    fn they_are_those_of_two_passes_far_from_0_too() {
+        for axis in samples() {
+            for offset in [0.0, 1e3, 1e6] {
+                let input: Vec<f32> = normal_numbers(axis.numbers()).iter().map(|number| number + offset).collect();
+                let (mut var, mut mean) = (vec![-1.0; axis.reduced()], vec![-1.0; axis.reduced()]);
+                var_mean(&input, axis, 1.0, &mut var, &mut mean);
+                for (place, (outer, inner)) in axis.columns().enumerate() {
+                    let numbers: Vec<f64> = column(&input, axis, outer, inner).into_iter().map(f64::from).collect();
+                    let expected = numbers.iter().sum::<f64>() / axis.len as f64;
+                    let squares: f64 = numbers.iter().map(|number| (number - expected).powi(2)).sum();
+                    let close = |found: f32, expected: f64, bound: f64| {
+                        (f64::from(found) - expected).abs() <= bound || (found.is_nan() && expected.is_nan())
+                    };
+                    assert!(close(mean[place], expected, 1e-6 + f64::from(offset) * 1e-7), "{axis:?} {offset}");
+                    let expected = squares / (axis.len as f64 - 1.0).max(0.0);
+                    assert!(close(var[place], expected, 2e-6 * (1.0 + expected)), "{axis:?} {offset}: {}", var[place]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_correction_is_subtracted_from_the_count() {
+        let (mut spread, mut mean) = ([0.0], [0.0]);
+        var_mean(&[1.0, 2.0, 4.0, 5.0], Axis::whole(4), 0.0, &mut spread, &mut mean);
+        assert_eq!((spread, mean), ([2.5], [3.0]));
+        std_mean(&[1.0, 2.0, 4.0, 5.0], Axis::whole(4), 1.5, &mut spread, &mut mean);
+        assert_eq!((spread, mean), ([2.0], [3.0]));
+        var_mean(&[3.0], Axis::whole(1), 0.0, &mut spread, &mut mean);
+        assert_eq!((spread, mean), ([0.0], [3.0]));
+        var_mean(&[3.0], Axis::whole(1), 1.0, &mut spread, &mut mean);
+        assert!(spread[0].is_nan() && mean == [3.0]);
+        var_mean(&[3.0, 5.0], Axis::whole(2), 7.0, &mut spread, &mut mean);
+        assert_eq!((spread, mean), ([f64::INFINITY], [4.0]));
+    }
+
+    #[test]
+    fn nothing_has_no_moments() {
+        let (mut spread, mut mean) = ([0.0f32; 2], [0.0; 2]);
+        var_mean(&[], Axis { outer: 2, len: 0, inner: 1 }, 0.0, &mut spread, &mut mean);
+        assert!(spread.iter().chain(&mean).all(|number| number.is_nan()));
+    }
+
+    #[test]
+    fn large_numbers_have_a_mean() {
+        let (mut var, mut mean) = ([0.0f32], [0.0]);
+        var_mean(&[3e38, 3e38], Axis::whole(2), 0.0, &mut var, &mut mean);
+        assert_eq!((var, mean), ([0.0], [3e38]));
+        var_mean(&[1.0, f32::NAN], Axis::whole(2), 0.0, &mut var, &mut mean);
+        assert!(var[0].is_nan() && mean[0].is_nan());
+    }
+}

@@ -11,8 +11,6 @@ use std::ops::Range;
 const GRAIN: usize = 200_000;
 /// So many numbers of each operand stay in the innermost cache between two loops over them.
 const BLOCK: usize = 4096;
-/// So many rows are added to the sums of the columns at once, which are then read and written less often.
-const ROWS: usize = 4;
 
 /// What the normalised numbers are multiplied with, and what is added to them: one number for each column.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +25,15 @@ pub(crate) struct Gradients<'a, T> {
     pub(crate) input: Option<&'a mut [T]>,
     pub(crate) weight: Option<&'a mut [T]>,
     pub(crate) bias: Option<&'a mut [T]>,
+}
+
+/// What gradients are made of: the input, and what the forward pass found of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Saved<'a, T> {
+    pub(crate) x: &'a [T],
+    pub(crate) mean: &'a [T],
+    pub(crate) rstd: &'a [T],
+    pub(crate) weight: Option<&'a [T]>,
 }
 
 /// `out = (x - mean) * rstd * weight + bias` for rows of `width` numbers, with the mean of each row and the inverse of its
@@ -96,14 +103,8 @@ fn normalize_row<T: Real>(out: &mut [T], x: &[T], mean: T, rstd: T, affine: Affi
 }
 
 /// The gradients of [`layer_norm`].
-pub(crate) fn layer_norm_backward<T: Real>(
-    gradients: Gradients<'_, T>,
-    grad: &[T],
-    x: &[T],
-    (mean, rstd): (&[T], &[T]),
-    weight: Option<&[T]>,
-    width: usize,
-) {
+pub(crate) fn layer_norm_backward<T: Real>(gradients: Gradients<'_, T>, grad: &[T], saved: Saved<'_, T>, width: usize) {
+    let Saved { x, mean, rstd, weight } = saved;
     backward(gradients, &Rows { grad, x, mean: Some(mean), rstd, weight, width });
 }
 
@@ -120,7 +121,7 @@ pub(crate) fn rms_norm_backward<T: Real>(
     backward(gradients, &Rows { grad, x, mean: None, rstd, weight, width });
 }
 
-/// What gradients are made of.
+/// What gradients of rows are made of.
 struct Rows<'a, T> {
     grad: &'a [T],
     x: &'a [T],
@@ -145,7 +146,7 @@ fn backward<T: Real>(gradients: Gradients<'_, T>, rows: &Rows<'_, T>) {
     }
     if parallel::num_threads() == 1 || count * width < 2 * GRAIN {
         // Block by block, so that the second loop finds its numbers in the cache.
-        let step = BLOCK.div_ceil(width).next_multiple_of(ROWS);
+        let step = BLOCK.div_ceil(width);
         vectorized(
             #[inline(always)]
             || {
@@ -226,43 +227,45 @@ impl<T: Real> Rows<'_, T> {
         rows: Range<usize>,
         first: usize,
     ) {
-        let together = rows.end - rows.len() % ROWS;
-        for row in (rows.start..together).step_by(ROWS) {
-            self.add_rows::<ROWS>(weight.as_deref_mut(), bias.as_deref_mut(), row, first);
-        }
-        for row in together..rows.end {
-            self.add_rows::<1>(weight.as_deref_mut(), bias.as_deref_mut(), row, first);
+        let count = weight.as_deref().or(bias.as_deref()).map_or(0, <[T]>::len);
+        let mut column = 0;
+        while column < count {
+            let (weight, bias) = (part(&mut weight, column), part(&mut bias, column));
+            column += match count - column {
+                64.. => self.add_columns::<64>(weight, bias, rows.clone(), first + column),
+                16.. => self.add_columns::<16>(weight, bias, rows.clone(), first + column),
+                _ => self.add_columns::<1>(weight, bias, rows.clone(), first + column),
+            };
         }
     }
 
-    /// Some columns of `N` rows.
+    /// Adds what some rows have for `N` columns of weight and bias; gives `N`.
     #[inline(always)]
-    fn columns<'b, const N: usize>(&self, from: &'b [T], row: usize, first: usize, count: usize) -> [&'b [T]; N] {
-        std::array::from_fn(|index| &from[(row + index) * self.width + first..][..count])
+    fn add_columns<const N: usize>(&self, weight: &mut [T], bias: &mut [T], rows: Range<usize>, first: usize) -> usize {
+        let (mut along, mut sums) = ([T::ZERO; N], [T::ZERO; N]);
+        for row in rows {
+            let (mean, rstd) = (self.mean(row), self.rstd[row]);
+            let grad = &self.grad[row * self.width + first..][..N];
+            let x = &self.x[row * self.width + first..][..N];
+            for column in 0..N {
+                along[column] = ((x[column] - mean) * rstd).mul_add(grad[column], along[column]);
+                sums[column] += grad[column];
+            }
+        }
+        for (weight, along) in weight.iter_mut().zip(lanes::opaque(along)) {
+            *weight += along;
+        }
+        for (bias, sum) in bias.iter_mut().zip(lanes::opaque(sums)) {
+            *bias += sum;
+        }
+        N
     }
+}
 
-    #[inline(always)]
-    fn add_rows<const N: usize>(&self, weight: Option<&mut [T]>, bias: Option<&mut [T]>, row: usize, first: usize) {
-        if let Some(weight) = weight {
-            let (grad, x): ([&[T]; N], [&[T]; N]) =
-                (self.columns(self.grad, row, first, weight.len()), self.columns(self.x, row, first, weight.len()));
-            let mean: [T; N] = std::array::from_fn(|index| self.mean(row + index));
-            let rstd: [T; N] = std::array::from_fn(|index| self.rstd[row + index]);
-            for (column, weight) in weight.iter_mut().enumerate() {
-                for row in 0..N {
-                    *weight += grad[row][column] * ((x[row][column] - mean[row]) * rstd[row]);
-                }
-            }
-        }
-        if let Some(bias) = bias {
-            let grad: [&[T]; N] = self.columns(self.grad, row, first, bias.len());
-            for (column, bias) in bias.iter_mut().enumerate() {
-                for grad in grad {
-                    *bias += grad[column];
-                }
-            }
-        }
-    }
+/// What is there from an index on.
+#[inline(always)]
+fn part<'a, T>(of: &'a mut Option<&mut [T]>, from: usize) -> &'a mut [T] {
+    of.as_deref_mut().map_or(&mut [], |all| &mut all[from..])
 }
 
 /// How many rows of so many numbers are worth another thread.
@@ -354,11 +357,12 @@ mod tests {
         }
         let mut out = (vec![f64::NAN; x.len()], vec![f64::NAN; width], vec![f64::NAN; width]);
         if centred {
+            let saved = Saved { x, mean: &mean, rstd: &rstd, weight };
             let gradients = Gradients { input: Some(&mut out.0), weight: Some(&mut out.1), bias: Some(&mut out.2) };
-            layer_norm_backward(gradients, grad, x, (&mean, &rstd), weight, width);
+            layer_norm_backward(gradients, grad, saved, width);
             assert_close(&out.2, &wanted.2);
             let none = Gradients { input: None, weight: None, bias: None };
-            layer_norm_backward(none, grad, x, (&mean, &rstd), weight, width);
+            layer_norm_backward(none, grad, saved, width);
         } else {
             rms_norm_backward((Some(&mut out.0), Some(&mut out.1)), grad, x, &rstd, weight, width);
         }

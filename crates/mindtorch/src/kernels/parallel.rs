@@ -5,7 +5,7 @@
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::ops::Range;
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 
 static POOL: LazyLock<RwLock<Arc<Pool>>> = LazyLock::new(|| RwLock::new(Arc::new(Pool::new(default_threads()))));
 
@@ -60,24 +60,40 @@ pub(crate) fn within_pool<R: Send>(items: usize, grain: usize, work: impl FnOnce
     }
 }
 
+/// How many pieces of at least `grain` items to make, at most one a thread.
+fn pieces(items: usize, grain: usize) -> usize {
+    let grain = grain.max(1);
+    if items < grain.saturating_mul(2) {
+        return 1;
+    }
+    num_threads().min(items / grain).max(1)
+}
+
+/// Calls `work` with each number below `pieces`, in parallel; with 0 on this thread, so that who calls again and again finds
+/// the same part of the memory in the same cache. Not generic: what rayon makes of it is compiled once.
+fn divide(pieces: usize, work: &(dyn Fn(usize) + Sync)) {
+    let pool = pool();
+    match &pool.pool {
+        Some(workers) if pieces > 1 => workers.in_place_scope(|scope| {
+            for piece in 1..pieces {
+                scope.spawn(move |_| work(piece));
+            }
+            work(0);
+        }),
+        _ => (0..pieces).for_each(work),
+    }
+}
+
 /// Calls `work` with ranges that together are `0..items`, each of at least `grain` items, in parallel.
 pub(crate) fn for_ranges(items: usize, grain: usize, work: impl Fn(Range<usize>) + Sync) {
-    if items == 0 {
+    let pieces = pieces(items, grain);
+    if pieces == 1 {
+        if items > 0 {
+            work(0..items);
+        }
         return;
     }
-    within_pool(items, grain, |threads| {
-        let pieces = threads.min(items / grain.max(1)).max(1);
-        if pieces == 1 {
-            return work(0..items);
-        }
-        rayon::scope(|scope| {
-            for piece in 1..pieces {
-                let work = &work;
-                scope.spawn(move |_| work(items * piece / pieces..items * (piece + 1) / pieces));
-            }
-            work(0..items / pieces);
-        });
-    });
+    divide(pieces, &|piece| work(items * piece / pieces..items * (piece + 1) / pieces));
 }
 
 /// Divides `out` into rows of `width` numbers and calls `work` with the number of the first row and the rows, in parallel,
@@ -87,19 +103,32 @@ pub(crate) fn for_rows<T: Send>(out: &mut [T], width: usize, grain: usize, work:
         return;
     }
     let rows = out.len() / width;
-    within_pool(rows, grain, |threads| {
-        let pieces = threads.min(rows / grain.max(1)).max(1);
-        if pieces == 1 {
-            return work(0, out);
-        }
-        let per_piece = rows.div_ceil(pieces);
-        rayon::scope(|scope| {
-            for (piece, rows) in out.chunks_mut(per_piece * width).enumerate() {
-                let work = &work;
-                scope.spawn(move |_| work(piece * per_piece, rows));
-            }
-        });
+    let pieces = pieces(rows, grain);
+    if pieces == 1 {
+        return work(0, out);
+    }
+    let per_piece = rows.div_ceil(pieces);
+    let parts: Vec<Mutex<&mut [T]>> = out.chunks_mut(per_piece * width).map(Mutex::new).collect();
+    // Nobody else has a part's lock: it is there to hand the part to its thread.
+    divide(parts.len(), &|piece| {
+        work(piece * per_piece, &mut parts[piece].lock().unwrap_or_else(PoisonError::into_inner))
     });
+}
+
+/// Calls both, `right` on another thread if there is one. `left` stays on this one, so that who calls again and again finds the same
+/// part of the memory in the same cache. Not generic: what rayon makes of it is compiled once.
+pub(crate) fn join(left: &mut (dyn FnMut() + Send), right: &mut (dyn FnMut() + Send)) {
+    let pool = pool();
+    match &pool.pool {
+        Some(workers) => workers.in_place_scope(|scope| {
+            scope.spawn(|_| right());
+            left();
+        }),
+        None => {
+            left();
+            right();
+        }
+    }
 }
 
 #[cfg(test)]

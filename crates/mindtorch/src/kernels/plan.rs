@@ -62,7 +62,11 @@ impl Plan {
         for dim in order {
             let size = self.shape[dim];
             let joins = shape.last().is_some()
-                && self.operands.iter().zip(&strides).all(|(operand, done)| done.last() == Some(&(operand.strides[dim] * size)));
+                && self
+                    .operands
+                    .iter()
+                    .zip(&strides)
+                    .all(|(operand, done)| done.last() == Some(&(operand.strides[dim] * size)));
             if joins {
                 if let Some(last) = shape.last_mut() {
                     *last *= size;

@@ -176,7 +176,13 @@ fn int_floor_div(m: i64, n: i64) -> i64 {
 fn int_pow(base: i64, exponent: i64) -> i64 {
     match (base, exponent) {
         (1, _) => 1,
-        (-1, exponent) if exponent < 0 => if exponent % 2 == 0 { 1 } else { -1 },
+        (-1, exponent) if exponent < 0 => {
+            if exponent % 2 == 0 {
+                1
+            } else {
+                -1
+            }
+        }
         (_, exponent) if exponent < 0 => 0,
         (base, exponent) => base.wrapping_pow(exponent.min(i64::from(u32::MAX)) as u32),
     }

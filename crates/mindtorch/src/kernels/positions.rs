@@ -25,3 +25,25 @@ pub(crate) fn positions(mask: &[u8], out: &mut [i64]) {
     }
     debug_assert_eq!(found, out.len());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::line::samples::whole_numbers;
+
+    #[test]
+    fn all_that_is_not_0_is_found_in_order() {
+        for len in [0, 1, 7, 8, 9, 1000, 300_000] {
+            for range in [1, 2, 100] {
+                let mask: Vec<u8> = whole_numbers(len, range).iter().map(|&number| u8::from(number == 0) * 3).collect();
+                let expected: Vec<i64> = (0..len).filter(|&place| mask[place] != 0).map(|place| place as i64).collect();
+                assert_eq!(count(&mask), expected.len());
+                let mut out = vec![-1; expected.len()];
+                positions(&mask, &mut out);
+                assert_eq!(out, expected);
+            }
+        }
+        assert_eq!(count(&[0; 20]), 0);
+        positions(&[0; 20], &mut []);
+    }
+}

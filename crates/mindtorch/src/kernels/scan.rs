@@ -7,8 +7,6 @@ use super::simd::vectorized;
 
 /// The columns that are scanned together: what they have come to fits in the first cache.
 const TILE: usize = 512;
-/// The rows that are scanned together, because each addition waits for the one before it.
-const TOGETHER: usize = 8;
 
 /// A number whose running totals are kept in another, wider one.
 pub(crate) trait Scan: Number {
@@ -133,5 +131,44 @@ fn columns<T: Scan>(
                 *out = T::narrow(*total);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::line::samples::{column, normal_numbers, samples, whole_numbers};
+
+    #[test]
+    fn every_number_is_added_to_what_was_before() {
+        for axis in samples() {
+            let (integers, floats) = (whole_numbers(axis.numbers(), 0), normal_numbers(axis.numbers()));
+            let (mut sums, mut float_sums) = (vec![-1; axis.numbers()], vec![-1.0; axis.numbers()]);
+            cumsum(&integers, axis, &mut sums);
+            cumsum(&floats, axis, &mut float_sums);
+            let mut products = vec![-1; axis.numbers()];
+            cumprod(&integers, axis, &mut products);
+            for (outer, inner) in axis.columns() {
+                let (mut sum, mut product, mut float_sum) = (0i64, 1i64, 0.0f64);
+                let rows = column(&integers, axis, outer, inner).into_iter().zip(column(&floats, axis, outer, inner));
+                for (index, (integer, float)) in rows.enumerate() {
+                    let place = (outer * axis.len + index) * axis.inner + inner;
+                    sum = sum.wrapping_add(integer);
+                    product = product.wrapping_mul(integer);
+                    float_sum += f64::from(float);
+                    assert_eq!((sums[place], products[place]), (sum, product), "{axis:?}");
+                    assert_eq!(float_sums[place], float_sum as f32, "{axis:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nan_stays() {
+        let mut out = [0.0f64; 4];
+        cumprod(&[2.0, f64::NAN, 0.0, 1.0], Axis::whole(4), &mut out);
+        assert!(out[0] == 2.0 && out[1..].iter().all(|number| number.is_nan()));
+        cumsum(&[1.0, f64::INFINITY, 1.0, f64::NEG_INFINITY], Axis::whole(4), &mut out);
+        assert!(out[..3] == [1.0, f64::INFINITY, f64::INFINITY] && out[3].is_nan());
     }
 }

@@ -82,6 +82,9 @@ pub(crate) fn items(tensor: &Tensor) -> Vec<Scalar> {
         let mut numbers = vec![0i64; tensor.numel()];
         super::element::load(tensor.dtype(), start, 1, &mut numbers);
         let is_bool = tensor.dtype() == DType::Bool;
-        numbers.into_iter().map(|number| if is_bool { Scalar::Bool(number != 0) } else { Scalar::Int(number) }).collect()
+        numbers
+            .into_iter()
+            .map(|number| if is_bool { Scalar::Bool(number != 0) } else { Scalar::Int(number) })
+            .collect()
     }
 }

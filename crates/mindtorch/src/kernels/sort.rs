@@ -5,7 +5,6 @@
 
 use super::line::{Axis, GRAIN};
 use super::parallel::{num_threads, within_pool};
-use std::slice::ChunksExactMut;
 
 /// So few entries are put where as many others as are less come before them: no branch to mispredict.
 const RANKED: usize = 12;
@@ -24,12 +23,12 @@ pub(crate) trait Entry: Copy + Default + Ord + Send + Sync {
     fn index(self) -> usize;
 }
 
-impl Entry for u64 {
+impl Entry for i64 {
     const PLACES: u32 = u32::BITS / DIGIT;
 
     #[inline(always)]
     fn digit(self, place: u32) -> usize {
-        (self >> (u32::BITS + place * DIGIT)) as usize % DIGITS
+        (unsigned(self) >> (u32::BITS + place * DIGIT)) as usize % DIGITS
     }
 
     #[inline(always)]
@@ -38,18 +37,24 @@ impl Entry for u64 {
     }
 }
 
-impl Entry for [u64; 2] {
+impl Entry for [i64; 2] {
     const PLACES: u32 = u64::BITS / DIGIT;
 
     #[inline(always)]
     fn digit(self, place: u32) -> usize {
-        (self[0] >> (place * DIGIT)) as usize % DIGITS
+        (unsigned(self[0]) >> (place * DIGIT)) as usize % DIGITS
     }
 
     #[inline(always)]
     fn index(self) -> usize {
         self[1] as usize
     }
+}
+
+/// An integer whose digits are in the order of the number, negative or not.
+#[inline(always)]
+fn unsigned(number: i64) -> u64 {
+    number as u64 ^ 1 << 63
 }
 
 /// A number that can be sorted.
@@ -64,17 +69,16 @@ pub(crate) trait Sortable: Copy + PartialOrd + Send + Sync {
 }
 
 macro_rules! sortable_float {
-    ($number:ty, $bits:ty, $signed:ty, $entry:ty, |$key:ident, $index:ident| $pack:expr) => {
+    ($number:ty, $bits:ty, $entry:ty, |$key:ident, $index:ident| $pack:expr) => {
         impl Sortable for $number {
             type Entry = $entry;
 
             #[inline(always)]
             fn entry(self, $index: usize, descending: bool) -> $entry {
-                const SIGN: $bits = 1 << (<$bits>::BITS - 1);
-                // Adding 0 makes the two zeros equal.
-                let bits = (self + 0.0).to_bits();
-                let negative = ((bits as $signed) >> (<$bits>::BITS - 1)) as $bits;
-                let ordered = if self.is_nan() { <$bits>::MAX } else { bits ^ (negative | SIGN) };
+                // Adding 0 makes the two zeros equal. Negative numbers have the bits of their magnitudes, in opposite order.
+                let bits = (self + 0.0).to_bits().cast_signed();
+                let ordered = if bits < 0 { bits ^ <$bits>::MAX } else { bits };
+                let ordered = if self.is_nan() { <$bits>::MAX } else { ordered };
                 let $key = if descending { !ordered } else { ordered };
                 $pack
             }
@@ -87,16 +91,15 @@ macro_rules! sortable_float {
     };
 }
 
-sortable_float!(f32, u32, i32, u64, |key, index| u64::from(key) << u32::BITS | index as u64);
-sortable_float!(f64, u64, i64, [u64; 2], |key, index| [key, index as u64]);
+sortable_float!(f32, i32, i64, |key, index| i64::from(key) << u32::BITS | index as i64);
+sortable_float!(f64, i64, [i64; 2], |key, index| [key, index as i64]);
 
 impl Sortable for i64 {
-    type Entry = [u64; 2];
+    type Entry = [i64; 2];
 
     #[inline(always)]
-    fn entry(self, index: usize, descending: bool) -> [u64; 2] {
-        let ordered = self as u64 ^ 1 << 63;
-        [if descending { !ordered } else { ordered }, index as u64]
+    fn entry(self, index: usize, descending: bool) -> [i64; 2] {
+        [if descending { !self } else { self }, index as i64]
     }
 
     #[inline(always)]
@@ -107,12 +110,13 @@ impl Sortable for i64 {
 
 /// The entries that [`sort`] works with.
 pub(crate) fn scratch_len(axis: Axis) -> usize {
-    2 * axis.len * pieces(axis)
+    scratch_for(axis, 2 * axis.len)
 }
 
-/// How many threads are worth having, each with its own scratch memory.
-pub(super) fn pieces(axis: Axis) -> usize {
-    if axis.numbers() < 2 * GRAIN { 1 } else { num_threads().min(axis.outer) }
+/// The entries that are needed if the work on one column needs so many.
+pub(super) fn scratch_for(axis: Axis, entries: usize) -> usize {
+    let pieces = if axis.numbers() < 2 * GRAIN { 1 } else { num_threads().min(axis.outer) };
+    pieces * entries
 }
 
 /// Numbers in order, NaN last, or first if `descending`; and the positions that they had, ascending where numbers are equal.
@@ -124,19 +128,13 @@ pub(crate) fn sort<T: Sortable>(
     indices: &mut [i64],
     scratch: &mut [T::Entry],
 ) {
-    for_columns(
-        input,
-        axis,
-        (axis.len, values, indices),
-        scratch.chunks_exact_mut(2 * axis.len.max(1)),
-        |column, scratch| {
-            let (entries, spare) = scratch.split_at_mut(axis.len);
-            for (index, entry) in entries.iter_mut().enumerate() {
-                *entry = column.number(index).entry(index, descending);
-            }
-            sort_entries(entries, spare)
-        },
-    );
+    for_columns(input, axis, (axis.len, values, indices), (2 * axis.len, scratch), |column, scratch| {
+        let (entries, spare) = scratch.split_at_mut(axis.len);
+        for (index, entry) in entries.iter_mut().enumerate() {
+            *entry = column.number(index).entry(index, descending);
+        }
+        sort_entries(entries, spare)
+    });
 }
 
 /// Some numbers that are `inner` apart.
@@ -154,42 +152,44 @@ impl<T: Copy> Column<'_, T> {
 }
 
 /// Calls `work` for every column along the dimension, which gives entries, and writes the numbers and positions that the first `kept`
-/// of them stand for. Blocks are divided among threads, as many as there are pieces of scratch memory.
+/// of them stand for. Blocks are divided among threads, as many as there is scratch memory for, of `entries` each.
 pub(super) fn for_columns<T: Sortable>(
     input: &[T],
     axis: Axis,
     (kept, values, indices): (usize, &mut [T], &mut [i64]),
-    mut scratch: ChunksExactMut<'_, T::Entry>,
+    (entries, scratch): (usize, &mut [T::Entry]),
     work: impl for<'s> Fn(Column<'_, T>, &'s mut [T::Entry]) -> &'s [T::Entry] + Sync,
 ) {
-    debug_assert_eq!(input.len(), axis.numbers());
     let (block, width) = (axis.block(), kept * axis.inner);
+    debug_assert_eq!(input.len(), axis.numbers());
     debug_assert_eq!(values.len(), axis.outer * width);
     debug_assert_eq!(indices.len(), axis.outer * width);
+    assert!(axis.len <= u32::MAX as usize, "positions are counted in 32 bits");
     if input.is_empty() || width == 0 {
         return;
     }
     let blocks = |input: &[T], values: &mut [T], indices: &mut [i64], scratch: &mut [T::Entry]| {
+        let scratch = &mut scratch[..entries];
         let outputs = values.chunks_exact_mut(width).zip(indices.chunks_exact_mut(width));
         for (block, (values, indices)) in input.chunks_exact(block).zip(outputs) {
             for first in 0..axis.inner {
                 let column = Column { numbers: &block[first..], inner: axis.inner };
-                let entries = work(column, scratch);
-                for (place, entry) in entries[..kept].iter().enumerate() {
+                let found = work(column, scratch);
+                for (place, entry) in found[..kept].iter().enumerate() {
                     values[place * axis.inner + first] = column.number(entry.index());
                     indices[place * axis.inner + first] = entry.index() as i64;
                 }
             }
         }
     };
-    let pieces = scratch.len();
+    let pieces = scratch.len() / entries;
     if pieces == 1 {
-        return blocks(input, values, indices, scratch.next().expect("there is one"));
+        return blocks(input, values, indices, scratch);
     }
     within_pool(input.len(), GRAIN, |_| {
         let per_piece = axis.outer.div_ceil(pieces);
         let outputs = values.chunks_mut(per_piece * width).zip(indices.chunks_mut(per_piece * width));
-        let pieces = input.chunks(per_piece * block).zip(outputs).zip(scratch);
+        let pieces = input.chunks(per_piece * block).zip(outputs).zip(scratch.chunks_exact_mut(entries));
         rayon::scope(|scope| {
             for ((input, (values, indices)), scratch) in pieces {
                 let blocks = &blocks;
@@ -212,7 +212,7 @@ pub(super) fn sort_entries<'a, E: Entry>(entries: &'a mut [E], spare: &'a mut [E
         entries.sort_unstable();
         return entries;
     }
-    let mut counts = [[0u32; DIGITS]; u64::BITS as usize / DIGIT as usize];
+    let mut counts = [[0u32; DIGITS]; (u64::BITS / DIGIT) as usize];
     for entry in &*entries {
         for place in 0..E::PLACES {
             counts[place as usize][entry.digit(place)] += 1;
@@ -236,4 +236,62 @@ pub(super) fn sort_entries<'a, E: Entry>(entries: &'a mut [E], spare: &'a mut [E
         std::mem::swap(&mut from, &mut to);
     }
     from
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::line::samples::{column, samples, whole_numbers};
+    use std::cmp::Ordering;
+
+    fn check<T: Sortable + Default + std::fmt::Debug>(input: &[T], axis: Axis, order: impl Fn(&T, &T) -> Ordering) {
+        for descending in [false, true] {
+            let (mut values, mut indices) = (vec![T::default(); input.len()], vec![-1; input.len()]);
+            let mut scratch = vec![T::Entry::default(); scratch_len(axis)];
+            sort(input, axis, descending, &mut values, &mut indices, &mut scratch);
+            for (outer, inner) in axis.columns() {
+                let numbers = column(input, axis, outer, inner);
+                let mut expected: Vec<i64> = (0..axis.len as i64).collect();
+                expected.sort_by(|&a, &b| {
+                    let order = order(&numbers[a as usize], &numbers[b as usize]);
+                    if descending { order.reverse() } else { order }
+                });
+                assert_eq!(column(&indices, axis, outer, inner), expected, "{axis:?}, {descending}");
+                let expected: Vec<T> = expected.iter().map(|&index| numbers[index as usize]).collect();
+                assert_eq!(format!("{:?}", column(&values, axis, outer, inner)), format!("{expected:?}"));
+            }
+        }
+    }
+
+    fn float_order(a: &f64, b: &f64) -> Ordering {
+        a.partial_cmp(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+    }
+
+    #[test]
+    fn numbers_are_sorted_stably() {
+        for axis in samples() {
+            let numbers = whole_numbers(axis.numbers(), 50);
+            check(&numbers, axis, i64::cmp);
+            let special = |&number: &i64| match number {
+                0 => -0.0,
+                1 => f64::NAN,
+                2 => f64::INFINITY,
+                3 => f64::NEG_INFINITY,
+                4 => 0.0,
+                _ => number as f64 / 7.0,
+            };
+            let floats: Vec<f64> = numbers.iter().map(special).collect();
+            check(&floats, axis, float_order);
+            let floats: Vec<f32> = floats.iter().map(|&number| number as f32).collect();
+            check(&floats, axis, |&a, &b| float_order(&f64::from(a), &f64::from(b)));
+        }
+    }
+
+    #[test]
+    fn the_extremes_of_integers_are_in_order() {
+        let numbers = [0, i64::MAX, -1, i64::MIN, 1, i64::MIN + 1];
+        check(&numbers, Axis::whole(6), i64::cmp);
+        let many: Vec<i64> = numbers.iter().copied().cycle().take(5000).collect();
+        check(&many, Axis::whole(5000), i64::cmp);
+    }
 }

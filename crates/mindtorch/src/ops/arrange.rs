@@ -71,7 +71,12 @@ fn rolled(input: &Tensor, shift: i64, dim: usize) -> Result<Tensor> {
 }
 
 fn triangle(op: &'static Op, node: &'static str, input: &Tensor, diagonal: i64, lower: bool) -> Result<Tensor> {
-    ensure!(input.ndim() >= 2, Runtime, "{}: input tensor must have at least 2 dimensions", if lower { "tril" } else { "triu" });
+    ensure!(
+        input.ndim() >= 2,
+        Runtime,
+        "{}: input tensor must have at least 2 dimensions",
+        if lower { "tril" } else { "triu" }
+    );
     let out = op.run(&[input.into(), Arg::Int(diagonal)], || {
         let out = Tensor::allocate(input.shape(), input.dtype(), input.device())?;
         launch("triangle", [&out, input], move |[out, input]| kernel::triangle(out, input, diagonal, lower))?;

@@ -10,7 +10,7 @@ use crate::dispatch::{Arg, Op, launch_list};
 use crate::error::{Result, bail, ensure};
 use crate::kernels::axis::Axis;
 use crate::kernels::batch_norm::{self as kernel, Running};
-use crate::kernels::norm::{Affine, Gradients};
+use crate::kernels::norm::{self, Affine, Gradients};
 use crate::shape::{Dims, wrap_dim};
 use crate::tensor::access::{read, write};
 
@@ -202,8 +202,8 @@ impl Forward<'_> {
             with_float!(x.dtype(), T => {
                 let (input, of_weight, bias) = (of_input.map(write), of_weight.map(write), of_bias.map(write));
                 let gradients = Gradients::<'_, T> { input, weight: of_weight, bias };
-                let (statistics, weight) = ((read(mean), read(rstd)), weight.map(read));
-                kernel::backward(gradients, read(grad), read(x), statistics, weight, axis, training, write(scratch));
+                let saved = norm::Saved { x: read(x), mean: read(mean), rstd: read(rstd), weight: weight.map(read) };
+                kernel::backward(gradients, read(grad), saved, axis, training, write(scratch));
             });
         })?;
         Ok(gradients)
@@ -258,7 +258,7 @@ fn check(input: &Tensor, norm: BatchNorm<'_>) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::float::testing::{gradients, leaf, numbers, tensor};
+    use super::super::float::testing::{gradients, kernel_gradients, leaf, numbers, tensor};
     use super::*;
 
     fn training<'a>(weight: Option<&'a Tensor>, running: Option<(&'a Tensor, &'a Tensor)>) -> BatchNorm<'a> {
@@ -296,11 +296,9 @@ mod tests {
         let grad = [1.0, -2.0, 0.5, 0.25, 3.0, -1.0, 0.0, 2.0];
         let run = || batch_norm(&x, training(Some(&weight), None)).unwrap();
         let formula = gradients(&run(), &grad, &[&x, &weight]);
-        let weights = [Some(tensor(&grad, &[2, 2, 2]))];
-        let inputs = [x.clone(), weight.clone()];
-        let kernel = crate::autograd::grad(&[run()], &weights, &inputs, Default::default()).unwrap();
-        for (formula, kernel) in formula.iter().zip(kernel) {
-            assert_eq!(numbers(formula), numbers(&kernel.unwrap()));
+        let kernel = kernel_gradients(&run(), &grad, &[&x, &weight]);
+        for (formula, kernel) in formula.iter().zip(&kernel) {
+            assert_eq!(numbers(formula), numbers(kernel));
         }
     }
 }

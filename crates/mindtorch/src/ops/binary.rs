@@ -97,10 +97,7 @@ pub(super) fn both(
     first: impl FnOnce() -> Result<Tensor>,
     second: impl FnOnce() -> Result<Tensor>,
 ) -> Result<[Option<Tensor>; 2]> {
-    Ok([
-        if context.needs(0) { Some(first()?) } else { None },
-        if context.needs(1) { Some(second()?) } else { None },
-    ])
+    Ok([if context.needs(0) { Some(first()?) } else { None }, if context.needs(1) { Some(second()?) } else { None }])
 }
 
 /// The target of an in-place operation, as it was, if the gradient of the other operand needs it.
@@ -137,7 +134,8 @@ fn add_into(a: Operand<'_>, b: Operand<'_>, alpha: Scalar, out: Option<&Tensor>)
         return compute("add", [a, b], Types::Same, out, kernel::add);
     }
     check_alpha(a, b, alpha)?;
-    let kernel = move |compute, out: &Tensor, a: Operand<'_>, b: Operand<'_>| kernel::add_scaled(compute, out, a, b, alpha);
+    let kernel =
+        move |compute, out: &Tensor, a: Operand<'_>, b: Operand<'_>| kernel::add_scaled(compute, out, a, b, alpha);
     compute("add", [a, b], Types::Same, out, kernel)
 }
 
@@ -199,7 +197,8 @@ fn sub_into(a: Operand<'_>, b: Operand<'_>, alpha: Scalar, out: Option<&Tensor>)
     }
     check_alpha(a, b, alpha)?;
     let minus = negated(alpha);
-    let kernel = move |compute, out: &Tensor, a: Operand<'_>, b: Operand<'_>| kernel::add_scaled(compute, out, a, b, minus);
+    let kernel =
+        move |compute, out: &Tensor, a: Operand<'_>, b: Operand<'_>| kernel::add_scaled(compute, out, a, b, minus);
     compute("sub", [a, b], Types::Same, out, kernel)
 }
 
@@ -211,7 +210,9 @@ fn negated(scalar: Scalar) -> Scalar {
 }
 
 fn sub_rule(alpha: Scalar) -> impl Fn(&Context<'_>, &Tensor) -> Result<[Option<Tensor>; 2]> {
-    move |context, grad| both(context, || Ok(grad.clone()), || if is_one(alpha) { neg(grad) } else { mul(grad, negated(alpha)) })
+    move |context, grad| {
+        both(context, || Ok(grad.clone()), || if is_one(alpha) { neg(grad) } else { mul(grad, negated(alpha)) })
+    }
 }
 
 /// `a - alpha * b`.
@@ -250,9 +251,7 @@ pub fn rsub<'a>(a: &'a Tensor, b: impl Into<Operand<'a>>, alpha: Scalar) -> Resu
 }
 
 fn mul_rule(a: SavedOperand, b: SavedOperand) -> impl Fn(&Context<'_>, &Tensor) -> Result<[Option<Tensor>; 2]> {
-    move |context, grad| {
-        both(context, || b.with(context, |b| mul(grad, b)), || a.with(context, |a| mul(grad, a)))
-    }
+    move |context, grad| both(context, || b.with(context, |b| mul(grad, b)), || a.with(context, |a| mul(grad, a)))
 }
 
 /// Saves an operand only if the gradient of the other is needed.
@@ -287,7 +286,8 @@ pub fn mul_<'a>(a: &'a Tensor, b: impl Into<Operand<'a>>) -> Result<Tensor> {
     let original = original(a, b)?;
     OP.run(&[a.into(), b.into()], || compute("mul", [a.into(), b], Types::Same, Some(a), kernel::mul))?;
     track_in_place("MulBackward0", [Some(a), b.tensor()], a, || {
-        let first = original.as_ref().map_or(SavedOperand::Scalar(Scalar::Int(0)), |first| SavedOperand::new(first.into()));
+        let first =
+            original.as_ref().map_or(SavedOperand::Scalar(Scalar::Int(0)), |first| SavedOperand::new(first.into()));
         mul_rule(first, saved_for(b, a.into()))
     })?;
     Ok(a.clone())
@@ -386,7 +386,8 @@ pub fn div_<'a>(a: &'a Tensor, b: impl Into<Operand<'a>>, rounding: Rounding) ->
     let original = original(a, b)?;
     OP.run(&[a.into(), b.into()], || div_into(a.into(), b, rounding, Some(a)))?;
     track_in_place("DivBackward0", [Some(a), b.tensor()], a, || {
-        let first = original.as_ref().map_or(SavedOperand::Scalar(Scalar::Int(0)), |first| SavedOperand::new(first.into()));
+        let first =
+            original.as_ref().map_or(SavedOperand::Scalar(Scalar::Int(0)), |first| SavedOperand::new(first.into()));
         div_rule(first, SavedOperand::new(b), rounding)
     })?;
     Ok(a.clone())
@@ -406,7 +407,7 @@ pub fn pow<'a>(a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Result<T
         (Operand::Scalar(_), _) => &BASE,
         _ => &TENSORS,
     };
-    if !matches!(b, Operand::Scalar(_)) || matches!(b, Operand::Scalar(Scalar::Bool(_))) {
+    if matches!(b, Operand::Tensor(_)) {
         check_not_bool("pow", a, b)?;
     }
     if let Operand::Scalar(exponent) = b {
@@ -418,7 +419,9 @@ pub fn pow<'a>(a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Result<T
     }
     let out = op.run(&[a.into(), b.into()], || match b {
         // The powers that people use need no logarithm.
-        Operand::Scalar(exponent) if exponent.to_f64() == 2.0 => compute("pow", [a, a], Types::Same, None, kernel::mul),
+        Operand::Scalar(exponent) if exponent.to_f64() == 2.0 && result_type(&[a, b]) == result_type(&[a]) => {
+            compute("pow", [a, a], Types::Same, None, kernel::mul)
+        }
         _ => compute("pow", [a, b], Types::Same, None, kernel::pow),
     })?;
     track("PowBackward0", [a.tensor(), b.tensor()], &out, || {

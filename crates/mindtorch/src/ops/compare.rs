@@ -114,12 +114,7 @@ tests! {
 /// For floats.
 pub fn bitwise_not(x: &Tensor) -> Result<Tensor> {
     static OP: Op = Op::new("aten::bitwise_not", "");
-    ensure!(
-        !x.dtype().is_float(),
-        Runtime,
-        "\"bitwise_not_cpu\" not implemented for '{}'",
-        x.dtype().scalar_type()
-    );
+    ensure!(!x.dtype().is_float(), Runtime, "\"bitwise_not_cpu\" not implemented for '{}'", x.dtype().scalar_type());
     OP.run(&[x.into()], || {
         let kernel = if x.dtype() == DType::Bool { kernel::logical_not } else { kernel::bitwise_not };
         unary("bitwise_not", x, Types::Same, None, kernel)

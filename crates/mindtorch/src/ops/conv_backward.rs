@@ -1,7 +1,8 @@
 //! The gradients of a convolution. They are made of convolutions, and so are their own gradients, however often.
 
-use super::conv::{Movement, by_channel, conv_shape, convolution};
+use super::convolution::{by_channel, convolution};
 use super::float::{as_kernel_dtype, for_kernel, with_float};
+use super::movement::Movement;
 use super::{add, zeros};
 use crate::Tensor;
 use crate::autograd::{Context, Grads, Saved, track_list};
@@ -87,7 +88,7 @@ fn launch_backward(
     movement: &Movement,
     wanted: [bool; 3],
 ) -> Result<[Option<Tensor>; 3]> {
-    let shape = conv_shape(input, weight, movement);
+    let shape = movement.over(input, weight);
     let x = for_kernel(input)?;
     let (dtype, device) = (x.dtype(), x.device());
     let (grad, weight) = (as_kernel_dtype(grad, dtype)?, as_kernel_dtype(weight, dtype)?);
@@ -128,7 +129,6 @@ fn launch_backward(
 mod tests {
     use super::super::float::testing::{gradients, leaf, numbers, tensor};
     use super::super::{Padding, conv1d, conv2d};
-    use super::*;
 
     #[test]
     fn a_window_slides_over_a_sequence() {

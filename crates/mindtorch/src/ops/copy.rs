@@ -158,12 +158,7 @@ pub fn to_dtype(tensor: &Tensor, dtype: DType) -> Result<Tensor> {
 pub fn item(tensor: &Tensor) -> Result<Scalar> {
     static OP: Op = Op::new("aten::item", "");
     static LOCAL: Op = Op::new("aten::_local_scalar_dense", "");
-    ensure!(
-        tensor.numel() == 1,
-        Runtime,
-        "a Tensor with {} elements cannot be converted to Scalar",
-        tensor.numel()
-    );
+    ensure!(tensor.numel() == 1, Runtime, "a Tensor with {} elements cannot be converted to Scalar", tensor.numel());
     OP.run(&[tensor.into()], || LOCAL.run(&[tensor.into()], || Ok(sequence::item(&on_host(tensor)?))))
 }
 

@@ -147,11 +147,7 @@ pub fn arange(start: Scalar, end: Scalar, step: Scalar, dtype: DType, device: De
     OP.run(&[start.into(), end.into(), step.into(), a, b, c, d], || {
         let (first, last, width) = (start.to_f64(), end.to_f64(), step.to_f64());
         ensure!(width != 0.0, Runtime, "step must be nonzero");
-        ensure!(
-            first.is_finite() && last.is_finite(),
-            Runtime,
-            "unsupported range: {first} -> {last}"
-        );
+        ensure!(first.is_finite() && last.is_finite(), Runtime, "unsupported range: {first} -> {last}");
         ensure!(
             if width > 0.0 { last >= first } else { last <= first },
             Runtime,
@@ -159,7 +155,8 @@ pub fn arange(start: Scalar, end: Scalar, step: Scalar, dtype: DType, device: De
         );
         let exact = !dtype.is_float() && [start, end, step].iter().all(|scalar| !matches!(scalar, Scalar::Float(_)));
         let count = if exact {
-            let (first, last, width) = (i128::from(start.to_i64()), i128::from(end.to_i64()), i128::from(step.to_i64()));
+            let (first, last, width) =
+                (i128::from(start.to_i64()), i128::from(end.to_i64()), i128::from(step.to_i64()));
             ((last - first + width - width.signum()) / width).max(0) as usize
         } else {
             ((last - first) / width).ceil().max(0.0) as usize

@@ -3,12 +3,13 @@
 use super::float::signed;
 use super::nll_loss::nll_loss;
 use super::{
-    LossReduction, add, bitwise_not, div, eq, flatten, gather, log_softmax, masked_fill, mul, neg, reshape, sum,
+    LossReduction, add, bitwise_not, div, eq, flatten, gather, log_softmax, masked_fill, masked_fill_, mul, neg,
+    reshape, sum,
 };
 use crate::Tensor;
 use crate::dispatch::{Arg, Op};
 use crate::dtype::Scalar;
-use crate::error::{Result, ensure};
+use crate::error::{Result, bail, ensure};
 use crate::shape::list;
 
 /// The cross entropy between logits and targets, which are classes, or probabilities of classes where they have the logits'
@@ -40,7 +41,9 @@ pub fn cross_entropy_loss(
         if label_smoothing <= 0.0 {
             return Ok(of_classes);
         }
-        ensure!(label_smoothing <= 1.0, Runtime, "label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}");
+        if label_smoothing > 1.0 {
+            bail!(Runtime, "label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}");
+        }
         let share = label_smoothing / loss.classes() as f64;
         let of_all = mul(&loss.of_all_classes(ignore_index)?, Scalar::Float(share))?;
         add(&mul(&of_classes, Scalar::Float(1.0 - label_smoothing))?, &of_all, 1.into())
@@ -93,7 +96,7 @@ impl Loss<'_> {
         let losses = neg(&sum(&self.weighted(&self.log_probabilities)?, &[self.dim], false, None)?)?;
         let target = reshape(self.target, &signed(losses.shape()))?;
         let ignored = eq(&target, Scalar::Int(ignore_index))?;
-        let losses = masked_fill(&losses, &ignored, Scalar::Float(0.0))?;
+        let losses = masked_fill_(&losses, &ignored, Scalar::Float(0.0))?;
         match self.reduction {
             LossReduction::None => Ok(losses),
             LossReduction::Sum => sum(&losses, &[], false, None),
@@ -111,7 +114,7 @@ impl Loss<'_> {
     fn total_weight(&self, weight: &Tensor, target: &Tensor, ignored: &Tensor) -> Result<Tensor> {
         let classes = flatten(&masked_fill(target, ignored, Scalar::Int(0))?, 0, -1)?;
         let weights = gather(weight, 0, &super::to_dtype(&classes, crate::DType::Int64)?)?;
-        sum(&masked_fill(&weights, &flatten(ignored, 0, -1)?, Scalar::Float(0.0))?, &[], false, None)
+        sum(&masked_fill_(&weights, &flatten(ignored, 0, -1)?, Scalar::Float(0.0))?, &[], false, None)
     }
 }
 

@@ -26,7 +26,12 @@ fn labels_of(text: &str, ndim: usize, operand: usize) -> Result<Vec<Label>> {
     while let Some(label) = rest.chars().next() {
         if let Some(after) = rest.strip_prefix("...") {
             let hidden = ndim.checked_sub(named);
-            let Some(hidden) = hidden else { bail!(Runtime, "einsum(): the number of subscripts in the equation ({named}) does not match the number of dimensions ({ndim}) for operand {operand} and no ellipsis was given") };
+            let Some(hidden) = hidden else {
+                bail!(
+                    Runtime,
+                    "einsum(): the number of subscripts in the equation ({named}) does not match the number of dimensions ({ndim}) for operand {operand} and no ellipsis was given"
+                )
+            };
             labels.extend((0..hidden).rev().map(ellipsis_label));
             rest = after;
             continue;
@@ -113,7 +118,11 @@ fn output_labels(output: Option<&str>, all: &[Label]) -> Result<Vec<Label>> {
             Runtime,
             "einsum(): output subscript {label} does not appear in the equation for any input operand"
         );
-        ensure!(!labels.contains(&label), Runtime, "einsum(): output subscript {label} appears more than once in the output");
+        ensure!(
+            !labels.contains(&label),
+            Runtime,
+            "einsum(): output subscript {label} appears more than once in the output"
+        );
         labels.push(label);
         rest = &rest[label.len_utf8()..];
     }
@@ -165,7 +174,8 @@ fn pair(a: Factor, b: Factor, needed: impl Fn(Label) -> bool) -> Result<Factor> 
     let only_a: Vec<Label> = a.labels.iter().filter(|label| !b.labels.contains(label)).copied().collect();
     let only_b: Vec<Label> = b.labels.iter().filter(|label| !a.labels.contains(label)).copied().collect();
     let size = |label: Label| {
-        let of = |factor: &Factor| factor.labels.iter().position(|own| *own == label).map(|dim| factor.tensor.shape()[dim]);
+        let of =
+            |factor: &Factor| factor.labels.iter().position(|own| *own == label).map(|dim| factor.tensor.shape()[dim]);
         of(&a).into_iter().chain(of(&b)).max().unwrap_or(1) as i64
     };
     let sizes = |labels: &[Label]| labels.iter().map(|&label| size(label)).collect::<Vec<i64>>();
@@ -182,7 +192,8 @@ fn pair(a: Factor, b: Factor, needed: impl Fn(Label) -> bool) -> Result<Factor> 
 
 /// Summed over the labels that are not kept.
 fn summed(factor: Factor, keep: impl Fn(Label) -> bool) -> Result<Factor> {
-    let gone: Vec<i64> = (0..factor.labels.len()).filter(|&dim| !keep(factor.labels[dim])).map(|dim| dim as i64).collect();
+    let gone: Vec<i64> =
+        (0..factor.labels.len()).filter(|&dim| !keep(factor.labels[dim])).map(|dim| dim as i64).collect();
     if gone.is_empty() {
         return Ok(factor);
     }
@@ -193,8 +204,11 @@ fn summed(factor: Factor, keep: impl Fn(Label) -> bool) -> Result<Factor> {
 
 /// The dimensions in the order of `labels`, expanded to their sizes.
 fn arranged(factor: &Factor, labels: &[Label], size: impl Fn(Label) -> i64) -> Result<Tensor> {
-    let order: Vec<i64> =
-        labels.iter().filter_map(|label| factor.labels.iter().position(|own| own == label)).map(|dim| dim as i64).collect();
+    let order: Vec<i64> = labels
+        .iter()
+        .filter_map(|label| factor.labels.iter().position(|own| own == label))
+        .map(|dim| dim as i64)
+        .collect();
     let tensor = permute(&factor.tensor, &order)?;
     let sizes: Vec<i64> = labels.iter().map(|&label| size(label)).collect();
     super::expand(&tensor, &sizes)
@@ -202,7 +216,10 @@ fn arranged(factor: &Factor, labels: &[Label], size: impl Fn(Label) -> i64) -> R
 
 fn finish(factor: Factor, output: &[Label]) -> Result<Tensor> {
     let factor = summed(factor, |label| output.contains(&label))?;
-    let order: Vec<i64> =
-        output.iter().filter_map(|label| factor.labels.iter().position(|own| own == label)).map(|dim| dim as i64).collect();
+    let order: Vec<i64> = output
+        .iter()
+        .filter_map(|label| factor.labels.iter().position(|own| own == label))
+        .map(|dim| dim as i64)
+        .collect();
     permute(&factor.tensor, &order)
 }

@@ -32,14 +32,15 @@ fn check_not_empty(input: &Tensor, dims: &[i64], name: &str) -> Result<()> {
 fn values(end: End, input: &Tensor, dims: &[i64], keepdim: bool) -> Result<(Tensor, Dims)> {
     let compute = kernel_dtype(input.dtype());
     let reduction = Reduction::new(input, dims, keepdim, compute)?;
-    let out = reduction.launch("reduce_extremum", compute, move |input, axis, out| match (out.dtype().compute(), end) {
-        (ComputeType::F32, End::Max) => kernel::max::<f32>(read(input), axis, write(out)),
-        (ComputeType::F32, End::Min) => kernel::min::<f32>(read(input), axis, write(out)),
-        (ComputeType::F64, End::Max) => kernel::max::<f64>(read(input), axis, write(out)),
-        (ComputeType::F64, End::Min) => kernel::min::<f64>(read(input), axis, write(out)),
-        (ComputeType::I64, End::Max) => kernel::max::<i64>(read(input), axis, write(out)),
-        (ComputeType::I64, End::Min) => kernel::min::<i64>(read(input), axis, write(out)),
-    })?;
+    let out =
+        reduction.launch("reduce_extremum", compute, move |input, axis, out| match (out.dtype().compute(), end) {
+            (ComputeType::F32, End::Max) => kernel::max::<f32>(read(input), axis, write(out)),
+            (ComputeType::F32, End::Min) => kernel::min::<f32>(read(input), axis, write(out)),
+            (ComputeType::F64, End::Max) => kernel::max::<f64>(read(input), axis, write(out)),
+            (ComputeType::F64, End::Min) => kernel::min::<f64>(read(input), axis, write(out)),
+            (ComputeType::I64, End::Max) => kernel::max::<i64>(read(input), axis, write(out)),
+            (ComputeType::I64, End::Min) => kernel::min::<i64>(read(input), axis, write(out)),
+        })?;
     Ok((to_dtype(&out, input.dtype())?, reduction.dims))
 }
 
@@ -49,13 +50,17 @@ fn shared_rule(
     out: &Tensor,
     gone: Dims,
     keepdim: bool,
+    finds_nan: bool,
 ) -> impl Fn(&Context<'_>, &Tensor) -> Result<[Option<Tensor>; 1]> + use<> {
     let (input, out) = (Saved::new(input), Saved::output(out));
     move |context, grad| {
         let (input, out) = (input.get(context)?, out.get(context)?);
         let best = spread(&out, input.shape(), &gone, keepdim)?;
-        let is_nan = super::logical_and(&super::isnan(&input)?, &super::isnan(&best)?)?;
-        let mask = to_dtype(&super::logical_or(&eq(&input, &best)?, &is_nan)?, grad.dtype())?;
+        let mut is_best = eq(&input, &best)?;
+        if finds_nan {
+            is_best = super::logical_or(&is_best, &super::logical_and(&super::isnan(&input)?, &super::isnan(&best)?)?)?;
+        }
+        let mask = to_dtype(&is_best, grad.dtype())?;
         let dims: Vec<i64> = gone.iter().map(|&dim| dim as i64).collect();
         let count = if dims.is_empty() { mask.clone() } else { sum(&mask, &dims, true, None)? };
         let share = div(&mask, &count)?;
@@ -78,7 +83,7 @@ macro_rules! extrema {
                 gone = dims;
                 Ok(out)
             })?;
-            track($amax_node, [input], &out, || shared_rule(input, &out, gone, keepdim))?;
+            track($amax_node, [input], &out, || shared_rule(input, &out, gone, keepdim, false))?;
             Ok(out)
         }
 
@@ -101,7 +106,7 @@ macro_rules! extrema {
                 gone = dims;
                 Ok(out)
             })?;
-            track($max_node, [input], &out, || shared_rule(input, &out, gone, false))?;
+            track($max_node, [input], &out, || shared_rule(input, &out, gone, false, true))?;
             Ok(out)
         }
 
@@ -180,7 +185,14 @@ fn with_indices(end: End, input: &Tensor, dim: usize, keepdim: bool) -> Result<(
 }
 
 /// The gradient goes to the places that were picked.
-fn track_along(name: &'static str, input: &Tensor, dim: usize, keepdim: bool, out: &Tensor, indices: &Tensor) -> Result<()> {
+fn track_along(
+    name: &'static str,
+    input: &Tensor,
+    dim: usize,
+    keepdim: bool,
+    out: &Tensor,
+    indices: &Tensor,
+) -> Result<()> {
     track_list(name, &[Some(input)], &[out, indices], || {
         let (shape, indices): (Dims, Tensor) = (input.shape().into(), indices.clone());
         move |_: &Context<'_>, grads: &crate::autograd::Grads| {

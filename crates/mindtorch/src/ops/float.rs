@@ -86,8 +86,16 @@ pub(super) mod testing {
 
     /// The gradients of a weighted sum of `out`, as parts of a graph themselves.
     pub(in crate::ops) fn gradients(out: &Tensor, weights: &[f64], inputs: &[&Tensor]) -> Vec<Tensor> {
+        compute(out, weights, inputs, Request { create_graph: true, retain_graph: true })
+    }
+
+    /// The gradients as kernels compute them, without a graph.
+    pub(in crate::ops) fn kernel_gradients(out: &Tensor, weights: &[f64], inputs: &[&Tensor]) -> Vec<Tensor> {
+        compute(out, weights, inputs, Request::default())
+    }
+
+    fn compute(out: &Tensor, weights: &[f64], inputs: &[&Tensor], request: Request) -> Vec<Tensor> {
         let inputs: Vec<Tensor> = inputs.iter().map(|&input| input.clone()).collect();
-        let request = Request { create_graph: true, retain_graph: true };
         let weights = [Some(tensor(weights, out.shape()))];
         let gradients = grad(std::slice::from_ref(out), &weights, &inputs, request).unwrap();
         gradients.into_iter().map(Option::unwrap).collect()

@@ -110,7 +110,8 @@ pub fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
         let count = tensors.len();
         move |context: &Context<'_>, grads: &Grads| {
             let Some(grad) = &grads[0] else { return Ok(Grads::from_elem(None, count)) };
-            let part = |index| if context.needs(index) { select(grad, place, index as i64).map(Some) } else { Ok(None) };
+            let part =
+                |index| if context.needs(index) { select(grad, place, index as i64).map(Some) } else { Ok(None) };
             (0..count).map(part).collect()
         }
     })?;

@@ -7,7 +7,6 @@ use super::{same_device, to_dtype};
 use crate::Tensor;
 use crate::autograd::{Context, Saved, track};
 use crate::dispatch::{Arg, Op, launch_list};
-use crate::dtype::DType;
 use crate::error::{Result, ensure};
 use crate::kernels::norm::{self as kernel, Affine, Gradients};
 use crate::shape::{Dims, list, numel};
@@ -86,77 +85,20 @@ fn native_layer_norm(
     Ok(out)
 }
 
-/// The numbers divided by the root of their mean square over the last dimensions, then times the weight. Without an `eps`
-/// it is the smallest that makes a difference to 1.
-///
-/// # Errors
-/// If shapes or types do not go together.
-pub fn rms_norm(input: &Tensor, normalized_shape: &[i64], weight: Option<&Tensor>, eps: Option<f64>) -> Result<Tensor> {
-    static OP: Op = Op::new("aten::rms_norm", "");
-    let args = [input.into(), Arg::Ints(normalized_shape), weight.into(), eps.map_or(Arg::None, Arg::Float)];
-    OP.compose(&args, || {
-        let epsilon = if input.dtype() == DType::Float64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
-        fused_rms_norm(input, normalized_shape, weight, eps.unwrap_or(epsilon))
-    })
-}
-
-fn fused_rms_norm(input: &Tensor, normalized_shape: &[i64], weight: Option<&Tensor>, eps: f64) -> Result<Tensor> {
-    static OP: Op = Op::new("aten::_fused_rms_norm", "");
-    check_shapes(input, normalized_shape, "*", &[("weight", weight)])?;
-    check_float("rms_norm", input.dtype())?;
-    let rows = Rows::of(input, normalized_shape.len());
-    let args = [input.into(), Arg::Ints(normalized_shape), weight.into(), Arg::Float(eps)];
-    let (out, rstd) = OP.run(&args, || {
-        let x = for_kernel(input)?;
-        let (out, rstd) = (
-            Tensor::allocate(x.shape(), x.dtype(), x.device())?,
-            Tensor::allocate(&rows.shape, x.dtype(), x.device())?,
-        );
-        let weight = weight.map(|weight| as_kernel_dtype(weight, x.dtype())).transpose()?;
-        let width = rows.width;
-        if out.numel() > 0 {
-            launch_list("rms_norm", &[Some(&out), Some(&rstd), Some(&x), weight.as_ref()], move |tensors| {
-                let &[Some(out), Some(rstd), Some(x), weight] = tensors else { return };
-                with_float!(x.dtype(), T => {
-                    kernel::rms_norm::<T>(write(out), write(rstd), read(x), weight.map(read), width, eps as T);
-                });
-            })?;
-        }
-        Ok((to_dtype(&out, input.dtype())?, rstd))
-    })?;
-    track("FusedRmsNormBackward0", [Some(input), weight], &out, || {
-        let (input, weight) = (Saved::new(input), weight.map(Saved::new));
-        let normalized_shape = normalized_shape.to_vec();
-        move |context: &Context<'_>, grad: &Tensor| {
-            let weight = weight.as_ref().map(|weight| weight.get(context)).transpose()?;
-            let saved = Forward {
-                input: &input.get(context)?,
-                weight: weight.as_ref(),
-                mean: None,
-                rstd: &rstd,
-                normalized_shape: &normalized_shape,
-                eps,
-            };
-            let [input, weight, _] = saved.backward(grad, [context.needs(0), context.needs(1), false])?;
-            Ok([input, weight])
-        }
-    })?;
-    Ok(out)
-}
-
 /// What was normalised, and by what.
-struct Forward<'a> {
-    input: &'a Tensor,
-    weight: Option<&'a Tensor>,
+pub(super) struct Forward<'a> {
+    pub(super) input: &'a Tensor,
+    pub(super) weight: Option<&'a Tensor>,
     /// None where it was not subtracted.
-    mean: Option<&'a Tensor>,
-    rstd: &'a Tensor,
-    normalized_shape: &'a [i64],
-    eps: f64,
+    pub(super) mean: Option<&'a Tensor>,
+    pub(super) rstd: &'a Tensor,
+    pub(super) normalized_shape: &'a [i64],
+    pub(super) eps: f64,
 }
 
 impl Forward<'_> {
-    fn backward(&self, grad: &Tensor, wanted: [bool; 3]) -> Result<[Option<Tensor>; 3]> {
+    /// The gradients of input, weight and bias, of those that are wanted.
+    pub(super) fn backward(&self, grad: &Tensor, wanted: [bool; 3]) -> Result<[Option<Tensor>; 3]> {
         static LAYER: Op = Op::new("aten::native_layer_norm_backward", "");
         static RMS: Op = Op::new("aten::_fused_rms_norm_backward", "");
         let first = self.input.ndim() - self.normalized_shape.len();
@@ -201,7 +143,8 @@ impl Forward<'_> {
                 match mean {
                     Some(mean) => {
                         let gradients = Gradients { input, weight: of_weight, bias: of_bias.map(write) };
-                        kernel::layer_norm_backward(gradients, grad, x, (read(mean), rstd), weight, width);
+                        let saved = kernel::Saved { x, mean: read(mean), rstd, weight };
+                        kernel::layer_norm_backward(gradients, grad, saved, width);
                     }
                     None => kernel::rms_norm_backward((input, of_weight), grad, x, rstd, weight, width),
                 }
@@ -212,15 +155,15 @@ impl Forward<'_> {
 }
 
 /// A tensor as rows, each of which is normalised.
-struct Rows {
-    width: usize,
+pub(super) struct Rows {
+    pub(super) width: usize,
     /// The shape of what there is one of for each row.
-    shape: Dims,
+    pub(super) shape: Dims,
 }
 
 impl Rows {
     /// Rows of the last `count` dimensions.
-    fn of(input: &Tensor, count: usize) -> Self {
+    pub(super) fn of(input: &Tensor, count: usize) -> Self {
         let (outer, inner) = input.shape().split_at(input.ndim() - count);
         let mut shape = Dims::from(outer);
         shape.resize(input.ndim(), 1);
@@ -228,7 +171,8 @@ impl Rows {
     }
 }
 
-fn check_shapes(
+/// Fails unless input and parameters have the shape that is normalised; `before` is how a message shows what may be before it.
+pub(super) fn check_shapes(
     input: &Tensor,
     normalized_shape: &[i64],
     before: &str,
@@ -279,7 +223,7 @@ pub(super) fn check_parameter_dtype(input: &Tensor, parameters: &[Option<&Tensor
 
 #[cfg(test)]
 mod tests {
-    use super::super::float::testing::{gradients, leaf, numbers};
+    use super::super::float::testing::{gradients, kernel_gradients, leaf, numbers};
     use super::*;
 
     #[test]
@@ -303,14 +247,12 @@ mod tests {
         for centred in [true, false] {
             let run = || match centred {
                 true => layer_norm(&x, &[3], Some(&weight), None, 1e-3).unwrap(),
-                false => rms_norm(&x, &[3], Some(&weight), Some(1e-3)).unwrap(),
+                false => super::super::rms_norm(&x, &[3], Some(&weight), Some(1e-3)).unwrap(),
             };
             let formula = gradients(&run(), &grad, &[&x, &weight]);
-            let weights = [Some(Tensor::from_slice(&grad, &[2, 3]).unwrap())];
-            let inputs = [x.clone(), weight.clone()];
-            let kernel = crate::autograd::grad(&[run()], &weights, &inputs, Default::default()).unwrap();
-            for (formula, kernel) in formula.iter().zip(kernel) {
-                assert_eq!(numbers(formula), numbers(&kernel.unwrap()));
+            let kernel = kernel_gradients(&run(), &grad, &[&x, &weight]);
+            for (formula, kernel) in formula.iter().zip(&kernel) {
+                assert_eq!(numbers(formula), numbers(kernel));
             }
         }
     }
@@ -319,8 +261,7 @@ mod tests {
     fn no_rows_give_parameters_no_gradient() {
         let (x, weight) = (leaf(&[], &[0, 2]), leaf(&[1.0, 1.0], &[2]));
         let y = layer_norm(&x, &[2], Some(&weight), None, 1e-5).unwrap();
-        let found = crate::autograd::grad(&[y.clone()], &[Some(y.alias())], &[weight], Default::default()).unwrap();
-        assert_eq!(numbers(found[0].as_ref().unwrap()), [0.0, 0.0]);
+        assert_eq!(numbers(&kernel_gradients(&y, &[], &[&weight])[0]), [0.0, 0.0]);
     }
 
     #[test]

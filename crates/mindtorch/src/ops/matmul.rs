@@ -2,16 +2,16 @@
 
 use super::reduce::kernel_dtype;
 use super::{copy_, expand, mul, reshape, same_device, squeeze, sum, t, to_dtype, transpose, unsqueeze, view};
+use crate::Element;
 use crate::Tensor;
 use crate::autograd::{Context, Saved, track};
-use crate::dispatch::{Arg, Op, launch};
+use crate::dispatch::{Op, launch};
 use crate::dtype::{DType, Scalar};
 use crate::error::{Result, bail, ensure};
 use crate::kernels::matmul::{self as kernel, Mat, MatMut};
 use crate::kernels::real::Real;
 use crate::shape::{Dims, broadcast, list};
 use crate::tensor::access::{read_window, write};
-use crate::Element;
 
 fn same_dtype(a: &Tensor, b: &Tensor) -> Result<DType> {
     ensure!(
@@ -86,7 +86,11 @@ fn check_inner(a: &Tensor, b: &Tensor) -> Result<()> {
 }
 
 /// The gradients of both factors.
-fn product_rule(a: &Tensor, b: &Tensor, alpha: Scalar) -> impl Fn(&Context<'_>, &Tensor) -> Result<[Option<Tensor>; 2]> + use<> {
+fn product_rule(
+    a: &Tensor,
+    b: &Tensor,
+    alpha: Scalar,
+) -> impl Fn(&Context<'_>, &Tensor) -> Result<[Option<Tensor>; 2]> + use<> {
     // Each is kept only for the gradient of the other.
     let saved = (b.requires_grad().then(|| Saved::new(a)), a.requires_grad().then(|| Saved::new(b)));
     move |context, grad| {
@@ -217,7 +221,9 @@ fn batched<T: Real + Element>(out: &Tensor, a: &Tensor, b: &Tensor) {
     let (batch, rows, cols) = (out.shape()[0], out.shape()[1], out.shape()[2]);
     let c = MatMut::row_major(write::<T>(out), rows, cols);
     let strides = (a.strides()[0], b.strides()[0]);
-    kernel::matmul_batched(batch, c, T::ONE, matrix(a), matrix(b), T::ZERO, |index| (index * strides.0, index * strides.1));
+    kernel::matmul_batched(batch, c, T::ONE, matrix(a), matrix(b), T::ZERO, |index| {
+        (index * strides.0, index * strides.1)
+    });
 }
 
 /// The sum of the products of two lists of numbers.
@@ -250,9 +256,7 @@ pub fn dot(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         a.numel(),
         b.numel()
     );
-    let out = OP.run(&[a.into(), b.into()], || {
-        sum(&mul(a, b)?, &[], false, Some(a.dtype()))
-    })?;
+    let out = OP.run(&[a.into(), b.into()], || sum(&mul(a, b)?, &[], false, Some(a.dtype())))?;
     track("DotBackward0", [a, b], &out, || {
         let saved = (Saved::new(a), Saved::new(b));
         move |context: &Context<'_>, grad: &Tensor| {
@@ -364,7 +368,9 @@ pub fn linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<
             bail!(Runtime, "linear(): expected a weight of 1 or 2 dimensions, but got {}", weight.ndim());
         }
         match bias {
-            Some(bias) if input.ndim() == 2 && weight.ndim() == 2 => addmm(bias, input, &t(weight)?, 1.into(), 1.into()),
+            Some(bias) if input.ndim() == 2 && weight.ndim() == 2 => {
+                addmm(bias, input, &t(weight)?, 1.into(), 1.into())
+            }
             Some(bias) if input.ndim() > 2 && weight.ndim() == 2 && input.is_contiguous() => {
                 let last = input.shape()[input.ndim() - 1] as i64;
                 let rows: usize = input.shape()[..input.ndim() - 1].iter().product();

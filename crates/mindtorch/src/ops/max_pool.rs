@@ -1,10 +1,10 @@
 //! The largest number of every window.
 
-use super::float::{as_kernel_dtype, check_float, end_of_graph, for_kernel, with_float};
+use super::float::{as_kernel_dtype, check_float, for_kernel, signed, with_float};
 use super::pool::Windows;
-use super::to_dtype;
+use super::{flatten, gather, reshape, to_dtype};
 use crate::Tensor;
-use crate::autograd::{Context, Grads, Saved, track_list};
+use crate::autograd::{Context, Grads, Saved, track, track_list};
 use crate::dispatch::{Arg, Op, launch};
 use crate::dtype::DType;
 use crate::error::Result;
@@ -70,8 +70,7 @@ fn with_indices(input: &Tensor, windows: Windows) -> Result<(Tensor, Tensor)> {
 }
 
 fn backward(grad: &Tensor, input: &Tensor, windows: &Windows, indices: &Tensor, shape: PoolShape) -> Result<Tensor> {
-    const NAME: &str = "aten::max_pool2d_with_indices_backward";
-    static OP: Op = Op::new(NAME, "");
+    static OP: Op = Op::new("aten::max_pool2d_with_indices_backward", "");
     let [of_input, kernel, stride, padding, dilation, ceil_mode] = windows.args(input);
     let args = [grad.into(), of_input, kernel, stride, padding, dilation, ceil_mode, indices.into()];
     let out = OP.run(&args, || {
@@ -82,7 +81,14 @@ fn backward(grad: &Tensor, input: &Tensor, windows: &Windows, indices: &Tensor, 
         })?;
         Ok(out)
     })?;
-    end_of_graph(NAME, &[Some(grad)], &[Some(out.clone())])?;
+    track("MaxPool2DWithIndicesBackwardBackward0", [grad], &out, || {
+        let indices = Saved::new(indices);
+        move |context: &Context<'_>, grad: &Tensor| {
+            let indices = indices.get(context)?;
+            let largest = gather(&flatten(grad, -2, -1)?, -1, &flatten(&indices, -2, -1)?)?;
+            Ok([Some(reshape(&largest, &signed(indices.shape()))?)])
+        }
+    })?;
     Ok(out)
 }
 
@@ -117,6 +123,15 @@ mod tests {
         assert_eq!(places.to_vec::<i64>().unwrap(), [1, 6]);
         let found = gradients(&y, &[1.0, 2.0], &[&x]);
         assert_eq!(numbers(&found[0]), [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0]);
+    }
+
+    #[test]
+    fn there_is_a_second_derivative() {
+        let x = leaf(&[1.0, 5.0, 2.0, 3.0], &[1, 2, 2]);
+        let y = max_pool2d(&x, &[2], &[], &[0], &[1], false).unwrap();
+        let first = gradients(&super::super::mul(&y, &y).unwrap(), &[1.0], &[&x]);
+        assert_eq!(numbers(&first[0]), [0.0, 10.0, 0.0, 0.0]);
+        assert_eq!(numbers(&gradients(&first[0], &[1.0; 4], &[&x])[0]), [0.0, 2.0, 0.0, 0.0]);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The negative log likelihood: the loss of the classes that targets name.
 
-use super::float::{as_kernel_dtype, check_float, for_kernel, with_float};
-use super::loss::{LossReduction, check_constant};
-use super::{contiguous, reshape, same_device, to_dtype, view};
+use super::float::{as_kernel_dtype, for_kernel, with_float};
+use super::loss::LossReduction;
+use super::targets::{check_images, check_rows, check_types};
+use super::{contiguous, reshape, to_dtype, view};
 use crate::Tensor;
 use crate::autograd::{Context, Saved, track};
 use crate::dispatch::{Arg, Op, launch_list};
@@ -76,8 +77,10 @@ fn as_images(
     );
     let places: usize = expected[1..].iter().product();
     let [batch, classes, places] = [batch, classes, places].map(|size| size as i64);
-    let input = reshape(input, &[batch, classes, 1, places])?;
-    let target = reshape(target, &[batch, 1, places])?;
+    let flat = |tensor: &Tensor, shape: &[i64]| {
+        if tensor.is_contiguous() { view(tensor, shape) } else { reshape(tensor, shape) }
+    };
+    let (input, target) = (flat(input, &[batch, classes, 1, places])?, flat(target, &[batch, 1, places])?);
     let out = IMAGES.run(&input, &target, weight, reduction, ignore_index)?;
     if reduction != LossReduction::None {
         return Ok(out);
@@ -233,72 +236,6 @@ fn launch_backward(grad: &Tensor, loss: &Loss<'_>) -> Result<Tensor> {
         });
     })?;
     to_dtype(&out, input.dtype())
-}
-
-fn check_rows(input: &Tensor, target: &Tensor, weight: Option<&Tensor>) -> Result<()> {
-    ensure!(target.ndim() <= 1, Runtime, "0D or 1D target tensor expected, multi-target not supported");
-    if input.ndim() == 1 && target.ndim() == 1 {
-        let size = target.shape()[0];
-        ensure!(size == 1, Value, "For 1D input, 1D target must have size 1, but got target size: {size}");
-    }
-    ensure!(
-        input.ndim() == 1 || target.shape() == &input.shape()[..1],
-        Runtime,
-        "size mismatch (got input: {}, target: {})",
-        list(input.shape()),
-        list(target.shape())
-    );
-    let classes = input.shape()[input.ndim() - 1];
-    ensure!(
-        weight.is_none_or(|weight| weight.shape() == [classes]),
-        Runtime,
-        "weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of shape: {}",
-        list(weight.map_or(&[], Tensor::shape))
-    );
-    Ok(())
-}
-
-fn check_images(input: &Tensor, target: &Tensor, weight: Option<&Tensor>) -> Result<()> {
-    ensure!(
-        target.ndim() == 3,
-        Runtime,
-        "only batches of spatial targets supported (3D tensors) but got targets of dimension: {}",
-        target.ndim()
-    );
-    let (sizes, targets) = (input.shape(), target.shape());
-    ensure!(
-        sizes[0] == targets[0] && sizes[2..] == targets[1..],
-        Runtime,
-        "size mismatch (got input: {} , target: {}",
-        list(sizes),
-        list(targets)
-    );
-    ensure!(
-        weight.is_none_or(|weight| weight.numel() == sizes[1]),
-        Runtime,
-        "weight tensor should be defined either for all or no classes"
-    );
-    Ok(())
-}
-
-fn check_types(input: &Tensor, target: &Tensor, weight: Option<&Tensor>) -> Result<()> {
-    ensure!(
-        matches!(target.dtype(), DType::Int64 | DType::UInt8),
-        Runtime,
-        "expected target dtype to be Long or Byte, but got {}",
-        target.dtype().scalar_type()
-    );
-    check_float("nll_loss_out_frame", input.dtype())?;
-    ensure!(
-        weight.is_none_or(|weight| weight.dtype() == input.dtype()),
-        Runtime,
-        "expected scalar type {} but found {}",
-        input.dtype().scalar_type(),
-        weight.map_or("", |weight| weight.dtype().scalar_type())
-    );
-    check_constant("weight", weight)?;
-    same_device(&[input, target].into_iter().chain(weight).collect::<Vec<_>>())?;
-    Ok(())
 }
 
 #[cfg(test)]

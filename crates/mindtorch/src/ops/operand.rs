@@ -55,7 +55,9 @@ pub(crate) fn common_device(operands: &[Operand<'_>]) -> Result<Device> {
         let is_number = tensor.ndim() == 0 && tensor.device() == Device::Cpu;
         device = match device {
             None => Some((tensor.device(), is_number)),
-            Some((known, _)) if known == tensor.device() => Some((known, is_number && device.is_some_and(|(_, number)| number))),
+            Some((known, _)) if known == tensor.device() => {
+                Some((known, is_number && device.is_some_and(|(_, number)| number)))
+            }
             Some(known) if is_number => Some(known),
             Some((_, true)) => Some((tensor.device(), false)),
             Some((known, false)) => bail!(
@@ -132,7 +134,8 @@ pub(crate) fn check_target(target: &Tensor, shape: &[usize], result: DType) -> R
 
 /// Fails if several numbers of a tensor that is written to are one place in memory.
 pub(crate) fn check_overlap(target: &Tensor) -> Result<()> {
-    let expanded = target.numel() > 0 && target.shape().iter().zip(target.strides()).any(|(&size, &stride)| size > 1 && stride == 0);
+    let expanded = target.numel() > 0
+        && target.shape().iter().zip(target.strides()).any(|(&size, &stride)| size > 1 && stride == 0);
     ensure!(
         !expanded,
         Runtime,

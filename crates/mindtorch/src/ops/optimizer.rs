@@ -6,7 +6,7 @@ use crate::Tensor;
 use crate::autograd::check_in_place;
 use crate::dispatch::{Arg, Op, launch_list};
 use crate::error::{Result, ensure};
-use crate::kernels::optimizer as kernel;
+use crate::kernels::{optimizer as kernel, sequence};
 use crate::shape::list;
 use crate::tensor::access::{read, write};
 
@@ -90,8 +90,9 @@ fn step_adam(op: &'static Op, tensors: AdamTensors<'_>, adam: Adam, decoupled: b
         lists.into_iter().chain(numbers).chain([Arg::Bool(amsgrad), Arg::Bool(maximize)]).collect();
     op.run(&args, || {
         let work = Work::new(parameters, grads, kept)?;
-        let (on_device, known) = step_numbers(parameters, steps)?;
-        let inputs: Vec<Option<&Tensor>> = work.tensors().chain(on_device.iter().map(Option::as_ref)).collect();
+        let steps = step_numbers(parameters, steps)?;
+        let inputs: Vec<Option<&Tensor>> = work.tensors().chain(steps.iter().map(|(tensor, _)| *tensor)).collect();
+        let known: Vec<f64> = steps.iter().map(|&(_, number)| number).collect();
         let (count, per_parameter) = (parameters.len(), 2 + kept.len());
         launch_list("fused_adam", &inputs, move |tensors| {
             let (lists, steps) = tensors.split_at(count * per_parameter);
@@ -100,7 +101,7 @@ fn step_adam(op: &'static Op, tensors: AdamTensors<'_>, adam: Adam, decoupled: b
                     return;
                 };
                 with_float!(parameter.dtype(), T => {
-                    let step = step.map_or(*known, |step| read::<T>(step)[0].into());
+                    let step = step.map_or(*known, |step| sequence::item(step).to_f64());
                     let adam = kernel::Adam { lr, beta1, beta2, eps, weight_decay, decoupled, maximize, step };
                     let state = kernel::AdamState {
                         parameters: write::<T>(parameter),
@@ -112,7 +113,7 @@ fn step_adam(op: &'static Op, tensors: AdamTensors<'_>, adam: Adam, decoupled: b
                 });
             }
         })?;
-        work.finish()
+        work.finish(parameters, kept)
     })
 }
 
@@ -141,7 +142,7 @@ pub fn fused_sgd_(parameters: &[Tensor], grads: &[Tensor], buffers: &[Tensor], s
                 });
             }
         })?;
-        work.finish()
+        work.finish(parameters, kept)
     })
 }
 
@@ -150,24 +151,23 @@ struct Work {
     tensors: Vec<Tensor>,
     /// Tensors that the kernel changes in a copy, and the copy.
     copies: Vec<(Tensor, Tensor)>,
-    changed: Vec<Tensor>,
 }
 
 impl Work {
     fn new(parameters: &[Tensor], grads: &[Tensor], kept: &[&[Tensor]]) -> Result<Self> {
-        let (mut tensors, mut copies, mut changed) = (Vec::new(), Vec::new(), Vec::new());
+        let mut tensors = Vec::with_capacity(parameters.len() * (2 + kept.len()));
+        let mut copies = Vec::new();
         for (index, parameter) in parameters.iter().enumerate() {
             tensors.push(as_kernel_dtype(&grads[index], parameter.dtype())?);
-            for target in [parameter].into_iter().chain(kept.iter().map(|list| &list[index])) {
+            for target in changed(parameters, kept, index) {
                 let tensor = for_kernel(target)?;
                 if !tensor.is_same(target) {
                     copies.push((target.clone(), tensor.clone()));
                 }
-                changed.push(target.clone());
                 tensors.push(tensor);
             }
         }
-        Ok(Self { tensors, copies, changed })
+        Ok(Self { tensors, copies })
     }
 
     fn tensors(&self) -> impl Iterator<Item = Option<&Tensor>> {
@@ -175,26 +175,30 @@ impl Work {
     }
 
     /// Puts what was changed in a copy where it belongs, and says what was changed.
-    fn finish(self) -> Result<()> {
+    fn finish(self, parameters: &[Tensor], kept: &[&[Tensor]]) -> Result<()> {
         for (target, copy) in &self.copies {
             copy_(target, copy)?;
         }
-        for tensor in &self.changed {
-            tensor.storage().bump_version();
+        for index in 0..parameters.len() {
+            for tensor in changed(parameters, kept, index) {
+                tensor.storage().bump_version();
+            }
         }
         Ok(())
     }
 }
 
-/// The numbers of steps: as tensors where the device has them, else as numbers.
-fn step_numbers(parameters: &[Tensor], steps: &[Tensor]) -> Result<(Vec<Option<Tensor>>, Vec<f64>)> {
-    let (mut on_device, mut known) = (Vec::new(), Vec::new());
-    for (parameter, step) in parameters.iter().zip(steps) {
-        let is_there = step.device() == parameter.device();
-        on_device.push(is_there.then(|| as_kernel_dtype(step, parameter.dtype())).transpose()?);
-        known.push(if is_there { 0.0 } else { item(step)?.to_f64() });
-    }
-    Ok((on_device, known))
+/// What a step changes of a parameter.
+fn changed<'a>(parameters: &'a [Tensor], kept: &'a [&'a [Tensor]], index: usize) -> impl Iterator<Item = &'a Tensor> {
+    [&parameters[index]].into_iter().chain(kept.iter().map(move |list| &list[index]))
+}
+
+/// The numbers of steps: as tensors where the parameters' device has them, else as numbers.
+fn step_numbers<'a>(parameters: &[Tensor], steps: &'a [Tensor]) -> Result<Vec<(Option<&'a Tensor>, f64)>> {
+    let number = |(parameter, step): (&Tensor, &'a Tensor)| {
+        if step.device() == parameter.device() { Ok((Some(step), 0.0)) } else { Ok((None, item(step)?.to_f64())) }
+    };
+    parameters.iter().zip(steps).map(number).collect()
 }
 
 fn check(parameters: &[Tensor], grads: &[Tensor], kept: &[&[Tensor]]) -> Result<()> {
@@ -214,8 +218,7 @@ fn check(parameters: &[Tensor], grads: &[Tensor], kept: &[&[Tensor]]) -> Result<
             "fused optimizer steps are not implemented for '{}'",
             parameter.dtype().scalar_type()
         );
-        let state = || kept.iter().map(move |list| &list[index]);
-        for tensor in state().chain([&grads[index]]) {
+        for tensor in changed(parameters, kept, index).chain([&grads[index]]) {
             ensure!(
                 tensor.shape() == parameter.shape() && tensor.dtype().is_float(),
                 Runtime,
@@ -224,12 +227,12 @@ fn check(parameters: &[Tensor], grads: &[Tensor], kept: &[&[Tensor]]) -> Result<
                 tensor.type_name(),
                 list(tensor.shape())
             );
+            same_device(&[&parameters[0], tensor])?;
         }
-        for target in [parameter].into_iter().chain(state()) {
+        for target in changed(parameters, kept, index) {
             check_in_place(target)?;
             super::check_overlap(target)?;
         }
-        same_device(&[&parameters[0], parameter, &grads[index]].into_iter().chain(state()).collect::<Vec<_>>())?;
     }
     Ok(())
 }
@@ -277,13 +280,14 @@ mod tests {
             maximize: false,
             is_first_step: true,
         };
-        let parameter = t(&tensor(&[1.0, 2.0, 3.0, 4.0], &[2, 2])).unwrap();
-        let (grad, buffer) = (tensor(&[1.0, 0.0, 0.0, 1.0], &[2, 2]), t(&tensor(&[9.0; 4], &[2, 2])).unwrap());
-        let step = |sgd| fused_sgd_(&[parameter.clone()], &[grad.clone()], &[buffer.clone()], sgd).unwrap();
+        let parameters = [t(&tensor(&[1.0, 2.0, 3.0, 4.0], &[2, 2])).unwrap()];
+        let grads = [tensor(&[1.0, 0.0, 0.0, 1.0], &[2, 2])];
+        let buffers = [t(&tensor(&[9.0; 4], &[2, 2])).unwrap()];
+        let step = |sgd| fused_sgd_(&parameters, &grads, &buffers, sgd).unwrap();
         step(sgd);
-        assert_eq!(numbers(&parameter), [0.0, 3.0, 2.0, 3.0]);
+        assert_eq!(numbers(&parameters[0]), [0.0, 3.0, 2.0, 3.0]);
         step(Sgd { is_first_step: false, ..sgd });
-        assert_eq!(numbers(&parameter), [-1.5, 3.0, 2.0, 1.5]);
-        assert_eq!(numbers(&buffer), [1.5, 0.0, 0.0, 1.5]);
+        assert_eq!(numbers(&parameters[0]), [-1.5, 3.0, 2.0, 1.5]);
+        assert_eq!(numbers(&buffers[0]), [1.5, 0.0, 0.0, 1.5]);
     }
 }

@@ -1,6 +1,7 @@
 //! Tensors with more, or less, at their ends.
 
 use super::float::signed;
+use super::update::check_fits;
 use super::{cat, copy_, empty, expand, fill_, narrow};
 use crate::Tensor;
 use crate::autograd::{Context, track};
@@ -30,7 +31,7 @@ pub enum PadMode {
 pub fn pad(input: &Tensor, pad: &[i64], mode: PadMode) -> Result<Tensor> {
     static OP: Op = Op::new("aten::pad", "");
     OP.compose(&[input.into(), Arg::Ints(pad), Arg::None, Arg::None], || {
-        ensure!(pad.len() % 2 == 0, Runtime, "Padding length must be divisible by 2");
+        ensure!(pad.len().is_multiple_of(2), Runtime, "Padding length must be divisible by 2");
         let dims = pad.len() / 2;
         ensure!(
             dims <= input.ndim(),
@@ -65,16 +66,9 @@ pub fn constant_pad_nd(input: &Tensor, pad: &[i64], value: Scalar) -> Result<Ten
     let mut shape = signed(input.shape());
     for (dim, pair) in (0..input.ndim()).rev().zip(pad.chunks_exact(2)) {
         shape[dim] += pair[0] + pair[1];
-        ensure!(
-            shape[dim] >= 0,
-            Runtime,
-            "The input size {}, plus negative padding {} and {}, resulted in a negative output size, which is invalid. Check \
-             dimension {dim} of your input.",
-            input.shape()[dim],
-            pair[0],
-            pair[1]
-        );
+        ensure!(shape[dim] >= 0, Runtime, "narrow(): length must be non-negative.");
     }
+    check_fits(value, input.dtype())?;
     let shape: Dims = shape.iter().map(|&size| size as usize).collect();
     let out = OP.run(&[input.into(), Arg::Ints(pad), value.into()], || {
         let out = empty(&shape, input.dtype(), input.device())?;

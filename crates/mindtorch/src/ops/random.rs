@@ -14,7 +14,12 @@ use crate::tensor::access::write;
 use mindtorch_profiler::Device;
 
 /// Fills `target` with what `draw` writes into a tensor of one of the types that are drawn.
-fn fill(target: &Tensor, generator: Option<&Generator>, drawn: DType, draw: impl FnOnce(&mut Random, &Tensor)) -> Result<()> {
+fn fill(
+    target: &Tensor,
+    generator: Option<&Generator>,
+    drawn: DType,
+    draw: impl FnOnce(&mut Random, &Tensor),
+) -> Result<()> {
     let generator = generator.unwrap_or(Generator::default_generator());
     let direct = target.device() == Device::Cpu && target.dtype() == drawn && target.is_contiguous();
     if direct {
@@ -57,14 +62,14 @@ fn check(target: &Tensor, name: &str) -> Result<()> {
 pub fn uniform_(target: &Tensor, low: f64, high: f64, generator: Option<&Generator>) -> Result<Tensor> {
     static OP: Op = Op::new("aten::uniform_", "");
     check(target, "uniform")?;
-    ensure!(
-        low <= high,
-        Runtime,
-        "uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
-    );
+    ensure!(low <= high, Runtime, "uniform_ expects to return a [from, to) range, but found from={low} > to={high}");
     OP.run(&[target.into(), Arg::Float(low), Arg::Float(high), Arg::None], || match target.dtype() {
-        DType::Float64 => fill(target, generator, DType::Float64, |random, out| random.uniform::<f64>(write(out), low, high)),
-        _ => fill(target, generator, DType::Float32, |random, out| random.uniform::<f32>(write(out), low as f32, high as f32)),
+        DType::Float64 => {
+            fill(target, generator, DType::Float64, |random, out| random.uniform::<f64>(write(out), low, high))
+        }
+        _ => fill(target, generator, DType::Float32, |random, out| {
+            random.uniform::<f32>(write(out), low as f32, high as f32)
+        }),
     })?;
     filled(target)
 }
@@ -78,8 +83,12 @@ pub fn normal_(target: &Tensor, mean: f64, std: f64, generator: Option<&Generato
     check(target, "normal")?;
     ensure!(std >= 0.0, Runtime, "normal expects std >= 0.0, but found std {std}");
     OP.run(&[target.into(), Arg::Float(mean), Arg::Float(std), Arg::None], || match target.dtype() {
-        DType::Float64 => fill(target, generator, DType::Float64, |random, out| random.normal::<f64>(write(out), mean, std)),
-        DType::Float32 => fill(target, generator, DType::Float32, |random, out| random.normal::<f32>(write(out), mean, std)),
+        DType::Float64 => {
+            fill(target, generator, DType::Float64, |random, out| random.normal::<f64>(write(out), mean, std))
+        }
+        DType::Float32 => {
+            fill(target, generator, DType::Float32, |random, out| random.normal::<f32>(write(out), mean, std))
+        }
         _ => fill(target, generator, DType::Float32, |random, out| random.normal_for_half(write(out), mean, std)),
     })?;
     filled(target)
@@ -94,7 +103,9 @@ pub fn exponential_(target: &Tensor, lambda: f64, generator: Option<&Generator>)
     check(target, "exponential")?;
     ensure!(lambda > 0.0, Runtime, "exponential_ expects lambda > 0.0, but found lambda={lambda}");
     OP.run(&[target.into(), Arg::Float(lambda), Arg::None], || match target.dtype() {
-        DType::Float64 => fill(target, generator, DType::Float64, |random, out| random.exponential::<f64>(write(out), lambda)),
+        DType::Float64 => {
+            fill(target, generator, DType::Float64, |random, out| random.exponential::<f64>(write(out), lambda))
+        }
         _ => fill(target, generator, DType::Float32, |random, out| random.exponential::<f32>(write(out), lambda)),
     })?;
     filled(target)
@@ -201,9 +212,10 @@ pub fn randint(
     generator: Option<&Generator>,
 ) -> Result<Tensor> {
     static OP: Op = Op::new("aten::randint", "low");
-    OP.run(&[Arg::Int(low), Arg::Int(high), Arg::Sizes(shape), Arg::DType(dtype), Arg::None, Arg::None, Arg::None], || {
-        random_(&empty(shape, dtype, device)?, low, Some(high), generator)
-    })
+    OP.run(
+        &[Arg::Int(low), Arg::Int(high), Arg::Sizes(shape), Arg::DType(dtype), Arg::None, Arg::None, Arg::None],
+        || random_(&empty(shape, dtype, device)?, low, Some(high), generator),
+    )
 }
 
 /// The numbers from 0 up to `n` in some order.

@@ -40,7 +40,8 @@ impl Reduction {
             (contiguous(&to_dtype(input, dtype)?)?, dims.first().copied().unwrap_or(0))
         } else {
             // What goes comes last, where it lies together.
-            let order: Vec<i64> = (0..input.ndim()).filter(kept).chain(dims.iter().copied()).map(|dim| dim as i64).collect();
+            let order: Vec<i64> =
+                (0..input.ndim()).filter(kept).chain(dims.iter().copied()).map(|dim| dim as i64).collect();
             (contiguous(&to_dtype(&permute(input, &order)?, dtype)?)?, input.ndim() - dims.len())
         };
         let sizes = input.shape();
@@ -91,10 +92,12 @@ pub(super) fn spread(grad: &Tensor, shape: &[usize], dims: &[usize], keepdim: bo
 /// # Errors
 /// If a dimension does not exist.
 pub fn sum(input: &Tensor, dims: &[i64], keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
-    static OP: Op = Op::new("aten::sum", "dim_IntList");
+    static WHOLE: Op = Op::new("aten::sum", "");
+    static ALONG: Op = Op::new("aten::sum", "dim_IntList");
+    let (op, node) = if dims.is_empty() { (&WHOLE, "SumBackward0") } else { (&ALONG, "SumBackward1") };
     let result = dtype.unwrap_or(if input.dtype().is_float() { input.dtype() } else { DType::Int64 });
     let mut gone = Dims::new();
-    let out = OP.run(&[input.into(), Arg::Ints(dims), Arg::Bool(keepdim), dtype.into()], || {
+    let out = op.run(&[input.into(), Arg::Ints(dims), Arg::Bool(keepdim), dtype.into()], || {
         let reduction = Reduction::new(input, dims, keepdim, kernel_dtype(result))?;
         gone = reduction.dims.clone();
         let sum = reduction.launch("sum", kernel_dtype(result), |input, axis, out| match out.dtype().compute() {
@@ -104,7 +107,7 @@ pub fn sum(input: &Tensor, dims: &[i64], keepdim: bool, dtype: Option<DType>) ->
         })?;
         to_dtype(&sum, result)
     })?;
-    track("SumBackward1", [input], &out, || {
+    track(node, [input], &out, || {
         let shape: Dims = input.shape().into();
         move |_: &Context<'_>, grad: &Tensor| Ok([Some(spread(grad, &shape, &gone, keepdim)?)])
     })?;
@@ -116,7 +119,9 @@ pub fn sum(input: &Tensor, dims: &[i64], keepdim: bool, dtype: Option<DType>) ->
 /// # Errors
 /// If a dimension does not exist, or for integers.
 pub fn mean(input: &Tensor, dims: &[i64], keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
-    static OP: Op = Op::new("aten::mean", "dim");
+    static WHOLE: Op = Op::new("aten::mean", "");
+    static ALONG: Op = Op::new("aten::mean", "dim");
+    let (op, node) = if dims.is_empty() { (&WHOLE, "MeanBackward0") } else { (&ALONG, "MeanBackward1") };
     let result = dtype.unwrap_or(input.dtype());
     ensure!(
         result.is_float(),
@@ -127,7 +132,7 @@ pub fn mean(input: &Tensor, dims: &[i64], keepdim: bool, dtype: Option<DType>) -
     let wrapped = wrap_dims(dims, input.ndim())?;
     let count: usize = wrapped.iter().map(|&dim| input.shape().get(dim).copied().unwrap_or(1)).product();
     let mut gone = Dims::new();
-    let out = OP.run(&[input.into(), Arg::Ints(dims), Arg::Bool(keepdim), dtype.into()], || {
+    let out = op.run(&[input.into(), Arg::Ints(dims), Arg::Bool(keepdim), dtype.into()], || {
         let reduction = Reduction::new(input, dims, keepdim, kernel_dtype(result))?;
         gone = reduction.dims.clone();
         let mean = reduction.launch("mean", kernel_dtype(result), |input, axis, out| match out.dtype() {
@@ -136,7 +141,7 @@ pub fn mean(input: &Tensor, dims: &[i64], keepdim: bool, dtype: Option<DType>) -
         })?;
         to_dtype(&mean, result)
     })?;
-    track("MeanBackward1", [input], &out, || {
+    track(node, [input], &out, || {
         let shape: Dims = input.shape().into();
         move |_: &Context<'_>, grad: &Tensor| {
             Ok([Some(div(&spread(grad, &shape, &gone, keepdim)?, Scalar::Int(count as i64))?)])

@@ -1,9 +1,9 @@
 //! Reductions beyond sums: products, variances, norms, truths.
 
 use super::reduce::{Reduction, kernel_dtype, spread};
-use super::{abs, amax, div, exp, log, logical_not, mul, pow, r#where, sign, sub, sum, to_dtype};
+use super::{abs, amax, div, exp, log, logical_not, mul, pow, sign, sub, sum, to_dtype, r#where};
 use crate::Tensor;
-use crate::autograd::{Context, Grads, Saved, track, track_list};
+use crate::autograd::{Context, Grads, Saved, mode, track, track_list};
 use crate::dispatch::{Arg, Op, launch};
 use crate::dtype::{ComputeType, DType, Scalar};
 use crate::error::{Result, ensure};
@@ -46,24 +46,42 @@ pub fn prod(input: &Tensor, dim: Option<i64>, keepdim: bool, dtype: Option<DType
     Ok(out)
 }
 
+/// The product of the others, as operations that have gradients whatever is zero: without each in turn.
+fn prod_of_others(input: &Tensor, gone: &[usize]) -> Result<Tensor> {
+    let shape = signed(input.shape());
+    let (flat, dim) = match gone {
+        [] => return super::ones_like(input),
+        [dim] => (input.clone(), *dim as i64),
+        _ => (super::reshape(input, &[-1])?, 0),
+    };
+    let size = flat.shape()[dim as usize] as i64;
+    if size == 0 {
+        return super::ones_like(input);
+    }
+    let without = |index: i64| {
+        let before = super::narrow(&flat, dim, 0, index)?;
+        let after = super::narrow(&flat, dim, index + 1, size - index - 1)?;
+        prod(&super::cat(&[before, after], dim)?, Some(dim), true, None)
+    };
+    let others = (0..size).map(without).collect::<Result<Vec<_>>>()?;
+    super::reshape(&super::cat(&others, dim)?, &shape)
+}
+
 /// The product of the others: the whole divided by each, except where one is zero.
 fn prod_grad(grad: &Tensor, input: &Tensor, whole: &Tensor, gone: &[usize]) -> Result<Tensor> {
+    if mode::is_recording() && (grad.requires_grad() || input.requires_grad()) {
+        return mul(grad, &prod_of_others(input, gone)?);
+    }
     let is_zero = super::eq(input, Scalar::Int(0))?;
     let filled = r#where(&is_zero, Scalar::Int(1), input)?;
     let plain = div(&mul(grad, whole)?, &filled)?;
     let dims = signed(gone);
     let zeros = if dims.is_empty() { to_dtype(&is_zero, DType::Int64)? } else { sum(&is_zero, &dims, true, None)? };
     // With one zero, only that place has a gradient: the product of the rest.
-    let rest = match gone {
-        [] => filled.clone(),
-        _ => {
-            let mut rest = filled.clone();
-            for &dim in gone {
-                rest = prod(&rest, Some(dim as i64), true, None)?;
-            }
-            rest
-        }
-    };
+    let mut rest = filled;
+    for &dim in gone {
+        rest = prod(&rest, Some(dim as i64), true, None)?;
+    }
     let alone = super::logical_and(&is_zero, &super::eq(&zeros, Scalar::Int(1))?)?;
     let of_zero = r#where(&alone, &mul(grad, &rest)?, Scalar::Int(0))?;
     let has_none = super::eq(&zeros, Scalar::Int(0))?;
@@ -100,17 +118,29 @@ pub fn all(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
 }
 
 /// The variance over dimensions, and the mean.
-fn moments_of(input: &Tensor, dims: &[i64], correction: f64, keepdim: bool, root: bool) -> Result<(Tensor, Tensor, Dims, usize)> {
+fn moments_of(
+    input: &Tensor,
+    dims: &[i64],
+    correction: f64,
+    keepdim: bool,
+    root: bool,
+) -> Result<(Tensor, Tensor, Dims, usize)> {
     let compute = kernel_dtype(input.dtype());
     let reduction = Reduction::new(input, dims, keepdim, compute)?;
     let spread = Tensor::allocate(&reduction.shape, compute, input.device())?;
     let mean = Tensor::allocate(&reduction.shape, compute, input.device())?;
     let axis = reduction.axis;
-    launch("var_mean", [&spread, &mean, &reduction.input], move |[spread, mean, input]| match (spread.dtype(), root) {
-        (DType::Float64, false) => moments::var_mean::<f64>(read(input), axis, correction, write(spread), write(mean)),
-        (DType::Float64, true) => moments::std_mean::<f64>(read(input), axis, correction, write(spread), write(mean)),
-        (_, false) => moments::var_mean::<f32>(read(input), axis, correction, write(spread), write(mean)),
-        (_, true) => moments::std_mean::<f32>(read(input), axis, correction, write(spread), write(mean)),
+    launch("var_mean", [&spread, &mean, &reduction.input], move |[spread, mean, input]| {
+        match (spread.dtype(), root) {
+            (DType::Float64, false) => {
+                moments::var_mean::<f64>(read(input), axis, correction, write(spread), write(mean))
+            }
+            (DType::Float64, true) => {
+                moments::std_mean::<f64>(read(input), axis, correction, write(spread), write(mean))
+            }
+            (_, false) => moments::var_mean::<f32>(read(input), axis, correction, write(spread), write(mean)),
+            (_, true) => moments::std_mean::<f32>(read(input), axis, correction, write(spread), write(mean)),
+        }
     })?;
     Ok((to_dtype(&spread, input.dtype())?, to_dtype(&mean, input.dtype())?, reduction.dims, axis.len))
 }
@@ -266,7 +296,8 @@ fn norm_grad(grad: &Tensor, input: &Tensor, whole: &Tensor, p: f64, gone: &[usiz
         let count = if dims.is_empty() { mask.clone() } else { sum(&mask, &dims, true, None)? };
         return mul(&mul(grad, &sign(input)?)?, &div(&mask, &count)?);
     }
-    let slope = div(&mul(&sign(input)?, &pow(&abs(input)?, Scalar::Float(p - 1.0))?)?, &pow(whole, Scalar::Float(p - 1.0))?)?;
+    let slope =
+        div(&mul(&sign(input)?, &pow(&abs(input)?, Scalar::Float(p - 1.0))?)?, &pow(whole, Scalar::Float(p - 1.0))?)?;
     let slope = r#where(&super::eq(input, Scalar::Int(0))?, Scalar::Float(0.0), &slope)?;
     mul(grad, &unless_zero(&slope)?)
 }

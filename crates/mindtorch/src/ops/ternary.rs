@@ -109,13 +109,13 @@ fn clamp_rule(
         let mut of_bounds = [None, None];
         for (index, bound) in [low, high].into_iter().enumerate() {
             let Some(bound) = bound else { continue };
-            let beyond = |bound: Operand<'_>| if index == 0 { lt(&x, bound) } else { gt(&x, bound) };
             (own, of_bounds[index]) = bound.with(context, |bound| {
-                let outside = beyond(bound)?;
+                let (outside, inside) = (lt(&x, bound)?, gt(&x, bound)?);
+                let (outside, inside) = if index == 0 { (outside, inside) } else { (inside, outside) };
                 let at = super::eq(&x, bound)?;
                 let half = mul(grad, Scalar::Float(0.5))?;
                 let share = if bound.tensor().is_some() { half.clone() } else { super::zeros_like(grad)? };
-                let own = r#where(&outside, Scalar::Int(0), &r#where(&at, &share, &own)?)?;
+                let own = r#where(&inside, &own, &r#where(&at, &share, Scalar::Int(0))?)?;
                 let of_bound = match bound {
                     Operand::Tensor(_) if context.needs(index + 1) => {
                         Some(r#where(&outside, grad, &r#where(&at, &half, Scalar::Int(0))?)?)
@@ -136,7 +136,11 @@ fn clamp_rule(
 /// If both are missing, or if the operands do not go together.
 pub fn clamp<'a>(x: &'a Tensor, low: Option<Operand<'a>>, high: Option<Operand<'a>>) -> Result<Tensor> {
     static OP: Op = Op::new("aten::clamp", "");
-    let args = [x.into(), low.map_or(crate::dispatch::Arg::None, Into::into), high.map_or(crate::dispatch::Arg::None, Into::into)];
+    let args = [
+        x.into(),
+        low.map_or(crate::dispatch::Arg::None, Into::into),
+        high.map_or(crate::dispatch::Arg::None, Into::into),
+    ];
     let out = OP.run(&args, || clamp_into(x, low, high, None))?;
     let inputs = [Some(x), low.and_then(|low| low.tensor()), high.and_then(|high| high.tensor())];
     track_list("ClampBackward1", &inputs, &[&out], || clamp_rule(x, low, high))?;

@@ -2,8 +2,8 @@
 
 use super::binary::Types;
 use super::{add, div, mul, sub};
-use crate::autograd::{Context, Saved, check_in_place, mode, track, track_in_place};
 use crate::Tensor;
+use crate::autograd::{Context, Saved, check_in_place, mode, track, track_in_place};
 use crate::dispatch::{Op, launch};
 use crate::dtype::{ComputeType, Scalar};
 use crate::error::Result;

@@ -181,12 +181,7 @@ pub fn transpose(tensor: &Tensor, first: i64, second: i64) -> Result<Tensor> {
 /// If it has more than two.
 pub fn t(tensor: &Tensor) -> Result<Tensor> {
     static OP: Op = Op::new("aten::t", "");
-    ensure!(
-        tensor.ndim() <= 2,
-        Runtime,
-        "t() expects a tensor with <= 2 dimensions, but self is {}D",
-        tensor.ndim()
-    );
+    ensure!(tensor.ndim() <= 2, Runtime, "t() expects a tensor with <= 2 dimensions, but self is {}D", tensor.ndim());
     let view = OP.run(&[tensor.into()], || transpose(tensor, 0, if tensor.ndim() < 2 { 0 } else { 1 }))?;
     tracked("TBackward0", tensor, view, || |grad: &Tensor| t(grad))
 }
@@ -594,7 +589,8 @@ pub fn diagonal(tensor: &Tensor, offset: i64, first: i64, second: i64) -> Result
     ensure!(row != column, Runtime, "diagonal dimensions cannot be identical {first}, {second}");
     let view = OP.run(&[tensor.into(), Arg::Int(offset), Arg::Int(first), Arg::Int(second)], || {
         let (rows, columns) = (tensor.shape()[row] as i64, tensor.shape()[column] as i64);
-        let length = if offset >= 0 { rows.min(columns - offset) } else { (rows + offset).min(columns) }.max(0) as usize;
+        let length =
+            if offset >= 0 { rows.min(columns - offset) } else { (rows + offset).min(columns) }.max(0) as usize;
         let skipped = match offset {
             _ if length == 0 => 0,
             offset if offset >= 0 => offset as usize * tensor.strides()[column],

@@ -40,8 +40,6 @@ impl Flags {
     pub(crate) const REQUIRES_GRAD: u8 = 1;
     /// It was made in inference mode, and can never be part of a graph.
     pub(crate) const INFERENCE: u8 = 2;
-    /// It stands for a number of the program's, which has no say in the type of a result.
-    pub(crate) const WRAPPED_NUMBER: u8 = 4;
 }
 
 impl Tensor {
@@ -52,7 +50,12 @@ impl Tensor {
     pub(crate) fn allocate(shape: &[usize], dtype: DType, device: Device) -> Result<Self> {
         let bytes = shape.iter().try_fold(dtype.size(), |bytes, &size| bytes.checked_mul(size));
         let bytes = bytes.filter(|&bytes| isize::try_from(bytes).is_ok());
-        ensure!(bytes.is_some(), Runtime, "Storage size calculation overflowed with sizes={}", crate::shape::list(shape));
+        ensure!(
+            bytes.is_some(),
+            Runtime,
+            "Storage size calculation overflowed with sizes={}",
+            crate::shape::list(shape)
+        );
         let storage = Storage::allocate(bytes.unwrap_or(0), device)?;
         Ok(Self::of_storage(storage, dtype, shape.into(), contiguous_strides(shape), 0))
     }
