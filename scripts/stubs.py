@@ -12,13 +12,21 @@ from pathlib import Path
 from mindtorch_v2 import _core
 
 STUBS = Path(__file__).parents[1] / "python" / "mindtorch_v2" / "_core.pyi"
-# A method such as `float` would hide the type of its name from those that come after it.
-HIDDEN = {"float": "_float", "int": "_int", "bool": "_bool"}
+# A member such as `float` or `dtype` would hide the type of its name from those that come after it; and the core has no
+# `Number`.
+HIDDEN = {
+    "Number": "_Number",
+    "bool": "_bool",
+    "device": "_device",
+    "dtype": "_dtype",
+    "float": "_float",
+    "int": "_int",
+}
 
 
 def section(text: str, name: str, lines: list[str], indent: str) -> str:
     """Return the text with the lines between the two that name the section."""
-    body = "".join(f"{indent}{line}\n" for line in sorted(lines))
+    body = "".join(f"{indent}{line}\n" for line in ["# fmt: off", *sorted(lines), "# fmt: on"])
     pattern = rf"({indent}# {name}: written by scripts/stubs.py\n).*?({indent}# end of {name}\n)"
     replaced, count = re.subn(pattern, lambda match: match[1] + body + match[2], text, flags=re.DOTALL)
     if count != 1:
@@ -29,8 +37,11 @@ def section(text: str, name: str, lines: list[str], indent: str) -> str:
 def qualified(line: str) -> str:
     """Return a stub whose annotations mean Python's types, whatever else has their names."""
     head, _, rest = line.partition("(")
+    if " from:" in rest:
+        # torch's name for a parameter is a word of the language's.
+        rest = "self, *args: Any, **kwargs: Any) -> Tensor: ..."
     for name, other in HIDDEN.items():
-        rest = re.sub(rf"(?<=[:\[| ]){name}(?=[,\])| ]|$)", other, rest)
+        rest = re.sub(rf"(?<=[:\[|] ){name}(?=[,\])| ]|$)|(?<=\[){name}(?=[\],])", other, rest)
     return f"{head}({rest}"
 
 

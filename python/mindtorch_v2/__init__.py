@@ -1,19 +1,20 @@
 """MindTorch: tensor programs with the shape of PyTorch, and a profiler for them."""
 
+# ruff: noqa: F401, F403 (what is imported here is what the package has)
+
 from __future__ import annotations
 
 from math import e, inf, nan, pi
 
 from mindtorch_v2 import _core
-from mindtorch_v2._core import *  # noqa: F403 (the operations: their list is the core's)
+from mindtorch_v2._core import *
 from mindtorch_v2._core import Generator, OutOfMemoryError, Tensor, default_generator, device, dtype
-from mindtorch_v2._functions import *  # noqa: F403
+from mindtorch_v2._functions import *
 from mindtorch_v2._size import Size
 from mindtorch_v2._tensor_str import set_printoptions
 
-from mindtorch_v2 import _tensor  # isort: skip (it adds methods to tensors)
-from mindtorch_v2 import return_types  # isort: skip
-from mindtorch_v2 import autograd, npu, profiler  # isort: skip
+# From here on modules use what is above.
+from mindtorch_v2 import _tensor, autograd, npu, profiler, return_types  # isort: skip
 from mindtorch_v2.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # isort: skip
 from mindtorch_v2 import nn, optim, utils  # isort: skip
 from mindtorch_v2.serialization import load, save  # isort: skip

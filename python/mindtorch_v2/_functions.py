@@ -86,13 +86,13 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 
 def argwhere(input: Tensor) -> Tensor:
-    """The indices of numbers that are not zero, one in a row."""
+    """Return the indices of numbers that are not zero, one in a row."""
     found: Tensor = _core.nonzero(input)
     return found
 
 
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """The sum of products that an equation such as ``"bij,bjk->bik"`` says."""
+    """Return the sum of products that an equation such as ``"bij,bjk->bik"`` says."""
     tensors = operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
     return _core._einsum(equation, list(tensors))
 
@@ -111,7 +111,7 @@ def norm(
     keepdim: bool = False,
     dtype: dtype | None = None,
 ) -> Tensor:
-    """The norm of all numbers, or over dimensions."""
+    """Return the norm of all numbers, or over dimensions."""
     order = 2.0 if p is None or p == "fro" else p
     if isinstance(order, str):
         raise ValueError(f"norm: p must be a number, 'fro' or None, but got {p!r}; use a number such as 1, 2 or inf")
@@ -126,9 +126,9 @@ def std_mean(
     *,
     correction: float | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The standard deviation and the mean."""
-    options = {"dim": dim, "unbiased": unbiased, "keepdim": keepdim, "correction": correction}
-    return _core.std(input, **options), _core.mean(input, dim, keepdim)
+    """Return the standard deviation and the mean."""
+    deviation = _core.std(input, dim, unbiased, keepdim, correction=correction)
+    return deviation, _core.mean(input, dim, keepdim)
 
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
@@ -152,7 +152,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 
 
 def logspace(start: float, end: float, steps: int, base: float = 10.0, **options: Any) -> Tensor:
-    """``steps`` powers of ``base``, from ``base ** start`` to ``base ** end``."""
+    """Return ``steps`` powers of ``base``, from ``base ** start`` to ``base ** end``."""
     return _core.pow(base, _core.linspace(start, end, steps, **options))
 
 
@@ -177,11 +177,12 @@ def randint_like(input: Tensor, low: int, high: int | None = None, **options: An
 def normal(
     mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, **options: Any
 ) -> Tensor:
-    """Normal numbers: of one mean and deviation and a size, or of those in tensors."""
+    """Draw normal numbers: of one mean and deviation and a size, or of those in tensors."""
     if size is not None:
         return _core.empty(size, **options).normal_(mean, std, generator=generator)
     shape = _core.broadcast_tensors([value for value in (mean, std) if isinstance(value, Tensor)])[0]
-    return _core.randn_like(shape, generator=generator) * std + mean
+    drawn: Tensor = _core.randn_like(shape, generator=generator) * std + mean
+    return drawn
 
 
 def manual_seed(seed: int) -> Generator:
@@ -195,12 +196,12 @@ def seed() -> int:
 
 
 def initial_seed() -> int:
-    """The seed that the random numbers were last started with."""
+    """Return the seed that the random numbers were last started with."""
     return _core.default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """The state of the random numbers, for ``set_rng_state``."""
+    """Return the state of the random numbers, for ``set_rng_state``."""
     return _core.default_generator.get_state()
 
 
@@ -210,7 +211,7 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 def get_default_dtype() -> dtype:
-    """The type of floats that nobody gave a type."""
+    """Return the type of floats that nobody gave a type."""
     return _core.get_default_dtype()
 
 
@@ -226,7 +227,7 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 class finfo:
     """What a type of floats can hold."""
 
-    def __init__(self, type: dtype | None = None) -> None:
+    def __init__(self, type: dtype | None = None) -> None:  # noqa: A002 (torch's name)
         kind = _core.get_default_dtype() if type is None else type
         if not kind.is_floating_point:
             raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{kind}'")
@@ -254,7 +255,7 @@ class finfo:
 class iinfo:
     """What a type of integers can hold."""
 
-    def __init__(self, type: dtype) -> None:
+    def __init__(self, type: dtype) -> None:  # noqa: A002 (torch's name)
         if type.is_floating_point or type is _core.bool:
             raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type}'")
         self.bits = 8 * type.itemsize

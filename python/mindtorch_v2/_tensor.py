@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def _where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """This tensor where the condition holds, else ``other``."""
+    """Return the tensor where the condition holds, else ``other``."""
     return _core.where(condition, self, other)
 
 
 def _new_tensor(self: Tensor, data: Any, **options: Any) -> Tensor:
-    """A copy of ``data`` with this tensor's type and device, unless others are given."""
+    """Return a copy of ``data`` with this tensor's type and device, unless others are given."""
     options.setdefault("dtype", self.dtype)
     options.setdefault("device", self.device)
     return _core.tensor(data, **options)
@@ -29,7 +29,7 @@ def _index_put_(self: Tensor, indices: Sequence[Tensor], values: Tensor, accumul
 
 
 def _index_put(self: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with values at indices."""
+    """Return a copy with values at indices."""
     return _core._index_put_(self.clone(), list(indices), values, accumulate)
 
 

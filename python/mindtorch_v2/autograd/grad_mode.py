@@ -86,9 +86,12 @@ class no_grad(_GradSwitch):
 
     _on = False
 
-    def __new__(cls, function: Any = None) -> Any:
-        """Decorate at once if a function is given: ``@no_grad`` is as good as ``@no_grad()``."""
-        return super().__new__(cls) if function is None else cls()(function)
+    if not TYPE_CHECKING:
+        # Types know it as a class: what else it can be is for those who leave out the brackets.
+
+        def __new__(cls, function: Any = None) -> Any:
+            """Decorate at once if a function is given: ``@no_grad`` is as good as ``@no_grad()``."""
+            return super().__new__(cls) if function is None else cls()(function)
 
 
 class enable_grad(_GradSwitch):
@@ -96,9 +99,12 @@ class enable_grad(_GradSwitch):
 
     _on = True
 
-    def __new__(cls, function: Any = None) -> Any:
-        """Decorate at once if a function is given."""
-        return super().__new__(cls) if function is None else cls()(function)
+    if not TYPE_CHECKING:
+        # Types know it as a class: what else it can be is for those who leave out the brackets.
+
+        def __new__(cls, function: Any = None) -> Any:
+            """Decorate at once if a function is given."""
+            return super().__new__(cls) if function is None else cls()(function)
 
 
 class set_grad_enabled(_GradSwitch):
@@ -112,6 +118,7 @@ class set_grad_enabled(_GradSwitch):
         return type(self)(self._on)
 
     def __call__(self, function: F) -> F:
+        """Decorate a function, and leave the mode of what comes after as it was."""
         _core._set_grad_enabled(self._before)
         return super().__call__(function)
 
@@ -122,16 +129,18 @@ class set_grad_enabled(_GradSwitch):
 class inference_mode(_Switch):
     """Tensors made in it can never be part of a graph, which makes them cheaper still than those of ``no_grad``."""
 
-    def __new__(cls, mode: Any = True) -> Any:
-        """Decorate at once if a function is given."""
-        return super().__new__(cls) if isinstance(mode, bool) else cls()(mode)
+    if not TYPE_CHECKING:
+        # Types know it as a class: what else it can be is for those who leave out the brackets.
+
+        def __new__(cls, mode: Any = True) -> Any:
+            """Decorate at once if a function is given."""
+            return super().__new__(cls) if isinstance(mode, bool) else cls()(mode)
 
     def __init__(self, mode: bool = True) -> None:
         self.mode = mode
 
     def _copy(self) -> inference_mode:
-        copy: inference_mode = type(self)(self.mode)
-        return copy
+        return type(self)(self.mode)
 
     def __enter__(self) -> None:
         self._inference = _core._set_inference(self.mode)

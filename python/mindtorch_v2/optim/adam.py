@@ -96,9 +96,10 @@ class Adam(Fused):
         steps = self._step_counts[id(group), params[0].device, params[0].dtype].advance(states)
         beta1, beta2 = map(number, group["betas"])
         fused = _core._fused_adamw_ if group["decoupled_weight_decay"] else _core._fused_adam_
+        grads: list[Any] = [param.grad for param in params]
         fused(
             params,
-            [param.grad for param in params],
+            grads,
             [state["exp_avg"] for state in states],
             [state["exp_avg_sq"] for state in states],
             [state["max_exp_avg_sq"] for state in states] if group["amsgrad"] else [],

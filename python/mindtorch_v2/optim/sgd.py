@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _core
@@ -77,7 +77,7 @@ class SGD(Fused):
             state = self.state[param]
             (starting if state.get("momentum_buffer") is None else going).append((param, state))
         for param, state in starting:
-            state["momentum_buffer"] = torch.empty_like(param.grad)
+            state["momentum_buffer"] = torch.empty_like(param)
         for entries, is_first_step in ((going, False), (starting, True)):
             if entries:
                 buffers = [state["momentum_buffer"] for _, state in entries]
@@ -86,9 +86,10 @@ class SGD(Fused):
     def _call_fused(
         self, group: Group, params: list[torch.Tensor], buffers: list[torch.Tensor], *, is_first_step: bool
     ) -> None:
+        grads: list[Any] = [param.grad for param in params]
         _core._fused_sgd_(
             params,
-            [param.grad for param in params],
+            grads,
             buffers,
             weight_decay=number(group["weight_decay"]),
             momentum=group["momentum"],

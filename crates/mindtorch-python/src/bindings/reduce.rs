@@ -2,7 +2,7 @@
 
 use super::args::Args;
 use super::call::{Output, bindings};
-use mindtorch::{Error, ErrorKind, Result, Scalar, Tensor, ops};
+use mindtorch::{DType, Error, ErrorKind, Result, Scalar, Tensor, ops};
 
 type Along = fn(&Tensor, i64, bool) -> Result<(Tensor, Tensor)>;
 
@@ -40,6 +40,18 @@ fn norm(a: &Args) -> Result<Tensor> {
     ops::norm(a.tensor(0), p, a.ints(2), a.bool(3), a.dtype(4))
 }
 
+/// A scan in place, whose type is the tensor's.
+fn scan_in_place(a: &Args, scan: fn(&Tensor, i64, Option<DType>) -> Result<Tensor>) -> Result<Tensor> {
+    let (target, dtype) = (a.tensor(0), a.dtype(2));
+    if let Some(dtype) = dtype.filter(|&dtype| dtype != target.dtype()) {
+        let (own, other) = (target.dtype().scalar_type(), dtype.scalar_type());
+        let message =
+            format!("Bad in-place call: input tensor dtype {own} and output tensor dtype {other} should match");
+        return Err(Error::new(ErrorKind::Runtime, message));
+    }
+    ops::in_place(target, |x| scan(x, a.int(1), dtype))
+}
+
 bindings! {
     sum: "sum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)", Both => |a| ops::sum(a.tensor(0), a.ints(1), a.bool(2), a.dtype(3));
     mean: "mean(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)", Both => |a| ops::mean(a.tensor(0), a.ints(1), a.bool(2), a.dtype(3));
@@ -64,7 +76,7 @@ bindings! {
     _norm: "_norm(Tensor input, Scalar? p=None, int[]? dim=None, bool keepdim=False, dtype? dtype=None)", Function => self::norm;
     logsumexp: "logsumexp(Tensor input, int[] dim, bool keepdim=False)", Both => |a| ops::logsumexp(a.tensor(0), a.ints(1), a.bool(2));
     cumsum: "cumsum(Tensor input, int dim, *, dtype? dtype=None)", Both => |a| ops::cumsum(a.tensor(0), a.int(1), a.dtype(2));
-    cumsum_: "cumsum_(Tensor input, int dim)", Method => |a| ops::in_place(a.tensor(0), |x| ops::cumsum(x, a.int(1), None));
-    cumprod_: "cumprod_(Tensor input, int dim)", Method => |a| ops::in_place(a.tensor(0), |x| ops::cumprod(x, a.int(1), None));
+    cumsum_: "cumsum_(Tensor input, int dim, *, dtype? dtype=None)", Method => |a| scan_in_place(a, ops::cumsum);
+    cumprod_: "cumprod_(Tensor input, int dim, *, dtype? dtype=None)", Method => |a| scan_in_place(a, ops::cumprod);
     cumprod: "cumprod(Tensor input, int dim, *, dtype? dtype=None)", Both => |a| ops::cumprod(a.tensor(0), a.int(1), a.dtype(2));
 }

@@ -14,6 +14,8 @@ enum Part<'py> {
     Slice(Bound<'py, PySlice>),
     Ellipsis,
     NewDim,
+    /// A truth of Python's: all, or nothing, along a dimension of its own.
+    Truth(bool),
     /// Integers, or truths for as many dimensions as the mask has.
     Tensor(Tensor),
 }
@@ -23,7 +25,7 @@ impl Part<'_> {
     fn dims(&self) -> usize {
         match self {
             Self::Int(_) | Self::Slice(_) => 1,
-            Self::Ellipsis | Self::NewDim => 0,
+            Self::Ellipsis | Self::NewDim | Self::Truth(_) => 0,
             Self::Tensor(mask) if matches!(mask.dtype(), DType::Bool | DType::UInt8) => mask.ndim(),
             Self::Tensor(_) => 1,
         }
@@ -59,7 +61,7 @@ fn parse_part<'py>(part: &Bound<'py, PyAny>, device: Device) -> PyResult<Part<'p
         return Ok(Part::Slice(slice.clone()));
     }
     if part.is_instance_of::<PyBool>() {
-        return Ok(Part::Tensor(from_python(part, Some(DType::Bool), Some(device))?));
+        return Ok(Part::Truth(part.extract()?));
     }
     if part.is_instance_of::<PyInt>() {
         return Ok(Part::Int(part.extract()?));
@@ -131,6 +133,11 @@ fn resolve(tensor: &Tensor, parts: &[Part<'_>]) -> PyResult<Place> {
                 view = ops::unsqueeze(&view, dim as i64).map_err(raise)?;
                 dim += 1;
             }
+            Part::Truth(truth) => {
+                view = ops::unsqueeze(&view, dim as i64).map_err(raise)?;
+                put(&mut lookups, dim, ops::full(&[1], (*truth).into(), DType::Bool, tensor.device()).map_err(raise)?);
+                dim += 1;
+            }
             Part::Tensor(lookup) => {
                 let is_mask = matches!(lookup.dtype(), DType::Bool | DType::UInt8);
                 if is_mask && lookup.ndim() == 0 {
@@ -192,10 +199,8 @@ impl PyTensor {
         let mut parts = parse(index, tensor.device())?;
         let value = Value::of(value, &tensor)?;
         // A single truth is about the whole tensor: all of it, or nothing.
-        if let [Part::Tensor(truth)] = &parts[..]
-            && truth.ndim() == 0
-        {
-            if ops::item(truth).map_err(raise)?.to_i64() == 0 {
+        if let [Part::Truth(truth)] = parts[..] {
+            if !truth {
                 return Ok(());
             }
             parts = vec![Part::NewDim];

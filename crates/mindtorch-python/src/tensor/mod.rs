@@ -75,8 +75,7 @@ pub(crate) fn wrap(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>>
 
 /// Lets the tensor know its object.
 pub(crate) fn adopt(object: &Bound<'_, PyTensor>) {
-    let tensor = object.get().get(object.py());
-    tensor.binding().store(object.as_ptr().cast(), Ordering::Relaxed);
+    object.get().0.0.borrow().binding().store(object.as_ptr().cast(), Ordering::Relaxed);
 }
 
 /// The tensor of an object, which will be found by it.

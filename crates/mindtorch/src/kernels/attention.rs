@@ -4,7 +4,7 @@ use super::lanes;
 use super::matmul::{Mat, MatMut, matmul};
 use super::parallel;
 use super::real::Real;
-use super::rows::{Rows, RowsMut};
+use super::rows::{self, Rows, RowsMut, Slabs};
 use super::simd::vectorized;
 use std::ops::Range;
 
@@ -245,32 +245,19 @@ impl<T: Real> Attention<'_, T> {
         scores
     }
 
-    /// Calls `work` for every head, with its rows and scratch memory, in parallel.
+    /// Calls `work` for every head, with its rows and a slab of scratch memory, in parallel.
     fn for_heads<R: Rows>(&self, rows: R, scratch: &mut [T], slab: usize, work: impl Fn(usize, R, &mut [T]) + Sync) {
         let Shape { heads, queries, keys, features, values } = self.shape;
-        let run = |range: Range<usize>, mut rows: R, scratch: &mut [T]| {
-            for head in range {
+        // No more pieces than there are slabs.
+        let grain = heads.div_ceil((scratch.len() / slab.max(1)).max(1));
+        let grain = grain.max(GRAIN.div_ceil((queries * keys * (features + values)).max(1)));
+        let slabs = Slabs { data: scratch, length: slab };
+        rows::for_each((rows, slabs), heads, grain, |first, count, (mut rows, slab)| {
+            for head in first..first + count {
                 let (these, others) = rows.split_at(1);
-                work(head, these, scratch);
+                work(head, these, slab.data);
                 rows = others;
             }
-        };
-        let grain = GRAIN.div_ceil((queries * keys * (features + values)).max(1));
-        parallel::within_pool(heads, grain, |threads| {
-            let pieces = threads.min(heads / grain.max(1)).min(scratch.len() / slab.max(1)).max(1);
-            if pieces == 1 {
-                return run(0..heads, rows, scratch);
-            }
-            rayon::scope(|scope| {
-                let (mut rest, mut start) = (rows, 0);
-                for (piece, scratch) in (1..=pieces).zip(scratch.chunks_exact_mut(slab)) {
-                    let range = start..heads * piece / pieces;
-                    let (these, others) = rest.split_at(range.len());
-                    (rest, start) = (others, range.end);
-                    let run = &run;
-                    scope.spawn(move |_| run(range, these, scratch));
-                }
-            });
         });
     }
 }

@@ -62,17 +62,26 @@ fn copy_plan<T: Copy + Send + Sync>(plan: &Plan) {
     if last > 0 && to_stride == 1 && from_stride > 1 && from.strides[last - 1] == 1 {
         return transpose_plan::<T>(plan);
     }
-    for_ranges(plan.rows(), GRAIN.div_ceil(inner), |rows| {
-        for row in rows {
-            let offsets = plan.offsets(row);
-            // SAFETY: the plan's strides stay within the operands.
-            unsafe {
-                let (to, from) = (to.data.cast::<T>().add(offsets[0]), from.data.cast::<T>().add(offsets[1]));
-                if to_stride == 1 && from_stride == 1 {
-                    std::ptr::copy(from, to, inner);
-                } else {
-                    for index in 0..inner {
-                        to.add(index * to_stride).write(from.add(index * from_stride).read());
+    // Rows are short where few dimensions lie together: they are walked through two dimensions at a time.
+    let (rows, row_strides) = match last {
+        0 => (1, (0, 0)),
+        _ => (plan.shape[last - 1], (to.strides[last - 1], from.strides[last - 1])),
+    };
+    let blocks = plan.rows() / rows;
+    for_ranges(blocks, GRAIN.div_ceil(inner * rows), |range| {
+        for block in range {
+            let offsets = plan.offsets(block * rows);
+            for row in 0..rows {
+                // SAFETY: the plan's strides stay within the operands.
+                unsafe {
+                    let to = to.data.cast::<T>().add(offsets[0] + row * row_strides.0);
+                    let from = from.data.cast::<T>().add(offsets[1] + row * row_strides.1);
+                    if to_stride == 1 && from_stride == 1 {
+                        std::ptr::copy(from, to, inner);
+                    } else {
+                        for index in 0..inner {
+                            to.add(index * to_stride).write(from.add(index * from_stride).read());
+                        }
                     }
                 }
             }

@@ -33,7 +33,6 @@ impl From<bool> for Truth {
 
 macro_rules! compute {
     ($type:ty, $dtype:ident) => {
-        #[expect(clippy::cast_lossless, reason = "one of the types of the family")]
         impl Compute for $type {
             #[inline(always)]
             fn is(dtype: DType) -> bool {

@@ -37,10 +37,11 @@ fn gather_as<T: Copy + Send + Sync>(out: &Tensor, from: &Tensor, index: &Tensor,
         grid.for_runs(first..first + out.len(), |run| {
             let indices = &indices[run.position..run.position + run.len];
             let out = &mut out[run.position - first..][..run.len];
-            for (step, (out, &index)) in out.iter_mut().zip(indices).enumerate() {
-                let place = run.place + step * apart + bounds.position(index) * stride;
+            let mut place = run.place;
+            for (out, &index) in out.iter_mut().zip(indices) {
                 // SAFETY: the index is one that the dimension has, and the others are at most as large as the tensor's.
-                *out = unsafe { from.at(place).read() };
+                *out = unsafe { from.at(place + bounds.position(index) * stride).read() };
+                place += apart;
             }
         });
     });

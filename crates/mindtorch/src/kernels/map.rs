@@ -35,6 +35,16 @@ pub(crate) fn map1<A: Compute, O: Compute>(out: &Tensor, a: Operand<'_>, f: impl
     });
 }
 
+/// `out = f(a)` for pieces of both.
+pub(crate) fn map_slices<A: Compute>(out: &Tensor, a: Operand<'_>, f: impl Fn(&[A], &mut [A]) + Copy + Sync) {
+    run(out, &[a], &|inputs: &[&[A]], out: &mut [A]| {
+        vectorized(
+            #[inline(always)]
+            || f(&inputs[0][..out.len()], out),
+        );
+    });
+}
+
 /// `out = f(a, b)` for every number.
 pub(crate) fn map2<A: Compute, O: Compute>(
     out: &Tensor,

@@ -1,9 +1,9 @@
 //! The pointwise operations, number by number. The type to compute in is given: it is not always the output's.
 
 use super::element::Truth;
-use super::map::{map1, map2, map3};
+use super::map::{map_slices, map1, map2, map3};
 use super::plan::Operand;
-use super::real::Real;
+use super::real::{Real, cos_all, sin_all};
 use crate::Tensor;
 use crate::dtype::ComputeType;
 
@@ -22,15 +22,15 @@ macro_rules! unary {
 
 unary! {
     neg: float |x| -x, int |n| n.wrapping_neg();
-    abs: float |x| x.abs(), int |n| n.wrapping_abs();
+    abs: float |x| Real::abs(x), int |n| n.wrapping_abs();
     square: float |x| x * x, int |n| n.wrapping_mul(n);
     // NaN has no sign, as in torch.
     sign: float |x| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { 0.0 }, int |n| n.signum();
     relu: float |x| if x < 0.0 { 0.0 } else { x }, int |n| n.max(0);
     floor: float |x| x.floor(), int |n| n;
-    ceil: float |x| x.ceil(), int |n| n;
-    round: float |x| x.round_ties_even(), int |n| n;
-    trunc: float |x| x.trunc(), int |n| n;
+    ceil: float |x| Real::ceil(x), int |n| n;
+    round: float |x| Real::round_ties_even(x), int |n| n;
+    trunc: float |x| Real::trunc(x), int |n| n;
     frac: float |x| x - x.trunc();
     exp: float |x| Real::exp(x);
     exp2: float |x| Real::exp2(x);
@@ -42,12 +42,12 @@ unary! {
     sqrt: float |x| x.sqrt();
     rsqrt: float |x| 1.0 / x.sqrt();
     reciprocal: float |x| 1.0 / x;
-    tan: float |x| x.tan();
-    asin: float |x| x.asin();
-    acos: float |x| x.acos();
-    atan: float |x| x.atan();
-    sinh: float |x| x.sinh();
-    cosh: float |x| x.cosh();
+    tan: float |x| Real::tan(x);
+    asin: float |x| Real::asin(x);
+    acos: float |x| Real::acos(x);
+    atan: float |x| Real::atan(x);
+    sinh: float |x| Real::sinh(x);
+    cosh: float |x| Real::cosh(x);
     tanh: float |x| Real::tanh(x);
     sigmoid: float |x| Real::sigmoid(x);
     erf: float |x| Real::erf(x);
@@ -57,25 +57,21 @@ unary! {
     bitwise_not: float |x| x, int |n| !n;
 }
 
+/// Kernels that look at many numbers at once: whether all angles are small enough for the quick way.
 macro_rules! trigonometric {
-    ($($name:ident: $small:ident;)*) => {$(
+    ($($name:ident: $all:ident;)*) => {$(
         pub(crate) fn $name(compute: ComputeType, out: &Tensor, x: Operand<'_>) {
-            // The quick one is for angles that people use; the others are rare, and exact.
             match compute {
-                ComputeType::F32 => map1::<f32, f32>(out, x, |x| {
-                    if x.abs() > f32::TRIG_LIMIT { x.$name() } else { x.$small() }
-                }),
-                ComputeType::F64 | ComputeType::I64 => map1::<f64, f64>(out, x, |x| {
-                    if x.abs() > f64::TRIG_LIMIT { x.$name() } else { x.$small() }
-                }),
+                ComputeType::F32 => map_slices::<f32>(out, x, $all),
+                ComputeType::F64 | ComputeType::I64 => map_slices::<f64>(out, x, $all),
             }
         }
     )*};
 }
 
 trigonometric! {
-    sin: sin_small;
-    cos: cos_small;
+    sin: sin_all;
+    cos: cos_all;
 }
 
 #[inline(always)]
@@ -133,7 +129,7 @@ binary! {
     pow: float |a, b| Real::powf(a, b), int |m, n| int_pow(m, n);
     maximum: float |a, b| Real::maximum(a, b), int |m, n| m.max(n);
     minimum: float |a, b| Real::minimum(a, b), int |m, n| m.min(n);
-    atan2: float |a, b| a.atan2(b);
+    atan2: float |a, b| Real::atan2(a, b);
     bitwise_and: float |a, _b| a, int |m, n| m & n;
     bitwise_or: float |a, _b| a, int |m, n| m | n;
     bitwise_xor: float |a, _b| a, int |m, n| m ^ n;
@@ -259,7 +255,7 @@ macro_rules! test {
 test! {
     isnan: float |x| x.is_nan(), int |_n| false;
     isinf: float |x| x.is_infinite(), int |_n| false;
-    isfinite: float |x| x.is_finite(), int |_n| true;
+    isfinite: float |x| Real::is_finite(x), int |_n| true;
     logical_not: float |x| x == 0.0, int |n| n == 0;
 }
 

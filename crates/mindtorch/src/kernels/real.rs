@@ -34,7 +34,6 @@ pub(crate) trait Real:
     const INFINITY: Self;
     const NEG_INFINITY: Self;
     const NAN: Self;
-    const EPSILON: Self;
     /// How large the arguments of [`sin_small`](Self::sin_small) and [`cos_small`](Self::cos_small) may be.
     const TRIG_LIMIT: Self;
 
@@ -45,7 +44,6 @@ pub(crate) trait Real:
     fn is_nan(self) -> bool;
     fn is_finite(self) -> bool;
     fn abs(self) -> Self;
-    fn copysign(self, sign: Self) -> Self;
     fn mul_add(self, factor: Self, summand: Self) -> Self;
     fn sqrt(self) -> Self;
     fn floor(self) -> Self;
@@ -79,9 +77,6 @@ pub(crate) trait Real:
     fn atan2(self, other: Self) -> Self;
     fn sinh(self) -> Self;
     fn cosh(self) -> Self;
-    fn asinh(self) -> Self;
-    fn acosh(self) -> Self;
-    fn atanh(self) -> Self;
     fn exp2(self) -> Self;
 
     /// The larger of two numbers, NaN if one of them is.
@@ -101,11 +96,6 @@ pub(crate) trait Real:
     #[inline(always)]
     fn rsqrt(self) -> Self {
         Self::ONE / self.sqrt()
-    }
-
-    #[inline(always)]
-    fn recip(self) -> Self {
-        Self::ONE / self
     }
 }
 
@@ -138,7 +128,6 @@ macro_rules! real {
         const INFINITY: Self = $type::INFINITY;
         const NEG_INFINITY: Self = $type::NEG_INFINITY;
         const NAN: Self = $type::NAN;
-        const EPSILON: Self = $type::EPSILON;
         const TRIG_LIMIT: Self = $module::TRIG_LIMIT;
 
         #[inline(always)]
@@ -157,8 +146,8 @@ macro_rules! real {
         }
 
         forward! { $type:
-            abs() copysign(sign) mul_add(factor, summand) sqrt() floor() ceil() trunc() round_ties_even()
-            sin() cos() tan() asin() acos() atan() atan2(other) sinh() cosh() asinh() acosh() atanh() exp2()
+            abs() mul_add(factor, summand) sqrt() floor() ceil() trunc() round_ties_even()
+            sin() cos() tan() asin() acos() atan() atan2(other) sinh() cosh() exp2()
         }
         forward_to! { $module: exp() exp_m1() ln() log2() log10() ln_1p() tanh() sigmoid() erf() sin_small() cos_small() }
     };

@@ -64,8 +64,6 @@ pub(crate) trait Sortable: Copy + PartialOrd + Send + Sync {
     /// The number at `index` as an entry. In descending order, entries are in the opposite order of the numbers, but not of the
     /// positions.
     fn entry(self, index: usize, descending: bool) -> Self::Entry;
-    /// Whether this is no number.
-    fn is_nan(self) -> bool;
 }
 
 macro_rules! sortable_float {
@@ -82,11 +80,6 @@ macro_rules! sortable_float {
                 let $key = if descending { !ordered } else { ordered };
                 $pack
             }
-
-            #[inline(always)]
-            fn is_nan(self) -> bool {
-                self.is_nan()
-            }
         }
     };
 }
@@ -100,11 +93,6 @@ impl Sortable for i64 {
     #[inline(always)]
     fn entry(self, index: usize, descending: bool) -> [i64; 2] {
         [if descending { !self } else { self }, index as i64]
-    }
-
-    #[inline(always)]
-    fn is_nan(self) -> bool {
-        false
     }
 }
 

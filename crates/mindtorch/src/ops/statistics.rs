@@ -1,13 +1,14 @@
 //! Reductions beyond sums: products, variances, norms, truths.
 
 use super::reduce::{Reduction, kernel_dtype, spread};
-use super::{abs, amax, div, exp, log, logical_not, mul, pow, sign, sub, sum, to_dtype, r#where};
+use super::{abs, div, exp, log, mul, pow, sign, sub, sum, to_dtype, r#where};
 use crate::Tensor;
 use crate::autograd::{Context, Grads, Saved, mode, track, track_list};
 use crate::dispatch::{Arg, Op, launch};
 use crate::dtype::{ComputeType, DType, Scalar};
 use crate::error::{Result, ensure};
-use crate::kernels::{moments, reduce as kernel};
+use crate::kernels::axis::Axis;
+use crate::kernels::{moments, reduce as kernel, softmax};
 use crate::shape::Dims;
 use crate::tensor::access::{read, write};
 
@@ -315,12 +316,16 @@ pub fn logsumexp(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> 
         if input.numel() == 0 {
             return log(&sum(&exp(input)?, dims, keepdim, None)?);
         }
-        // From the largest down, so that nothing overflows. An infinite one would leave no difference.
-        let largest = amax(input, dims, true)?;
-        let largest = r#where(&logical_not(&super::isfinite(&largest)?)?, Scalar::Float(0.0), &largest)?;
-        let total = log(&sum(&exp(&sub(input, &largest, 1.into())?)?, dims, keepdim, None)?)?;
-        let back = if keepdim { largest } else { super::squeeze(&largest, Some(&signed(&gone)))? };
-        super::add(&total, &back, 1.into())
+        let compute = kernel_dtype(input.dtype());
+        let reduction = Reduction::new(input, dims, keepdim, compute)?;
+        let total = reduction.launch("logsumexp", compute, |input, axis, out| {
+            let axis = Axis { outer: axis.outer, length: axis.len, inner: axis.inner };
+            match out.dtype() {
+                DType::Float64 => softmax::logsumexp::<f64>(write(out), read(input), axis),
+                _ => softmax::logsumexp::<f32>(write(out), read(input), axis),
+            }
+        })?;
+        to_dtype(&total, input.dtype())
     })?;
     track("LogsumexpBackward0", [input], &out, || {
         let (input, out) = (Saved::new(input), Saved::output(&out));

@@ -7,6 +7,7 @@ use crate::npu::Block;
 use host::HostBuffer;
 use mindtorch_profiler::{Capture, Device, Memory, Stack, capture, memory};
 use std::any::Any;
+use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -22,7 +23,11 @@ pub fn allocated_bytes() -> i64 {
 #[derive(Clone)]
 pub struct Storage(Arc<Inner>);
 
+/// Storages of up to so many bytes on the host need no buffer.
+const INLINE: usize = 64;
+
 struct Inner {
+    /// Dangling if the bytes are inline.
     data: NonNull<u8>,
     bytes: usize,
     device: Device,
@@ -31,9 +36,11 @@ struct Inner {
     owner: Owner,
 }
 
-#[expect(dead_code, reason = "owners are there to be dropped")]
+#[expect(dead_code, reason = "most owners are there to be dropped")]
 enum Owner {
     Host(HostBuffer),
+    /// A few numbers, in the storage itself: one allocation less.
+    Inline(UnsafeCell<[u64; INLINE / 8]>),
     Npu(Block),
     /// Someone else's memory, which lives as long as this does.
     Foreign(Box<dyn Any + Send + Sync>),
@@ -57,6 +64,7 @@ impl Storage {
     /// If the device has not so much memory left.
     pub fn allocate(bytes: usize, device: Device) -> Result<Self> {
         let (data, owner) = match device {
+            Device::Cpu if bytes <= INLINE => (NonNull::dangling(), Owner::Inline(UnsafeCell::new([0; INLINE / 8]))),
             Device::Cpu => {
                 let buffer = HostBuffer::allocate(bytes)?;
                 (buffer.data(), Owner::Host(buffer))
@@ -78,7 +86,7 @@ impl Storage {
 
     /// The same memory for work that is queued on its device.
     pub(crate) fn borrow_for_device(&self) -> Self {
-        Self::new(self.0.data, self.0.bytes, self.0.device, Owner::Borrowed)
+        Self::new(self.0.data(), self.0.bytes, self.0.device, Owner::Borrowed)
     }
 
     fn new(data: NonNull<u8>, bytes: usize, device: Device, owner: Owner) -> Self {
@@ -88,7 +96,7 @@ impl Storage {
     /// Where the bytes are.
     #[inline]
     pub fn data(&self) -> NonNull<u8> {
-        self.0.data
+        self.0.data()
     }
 
     /// How many bytes there are.
@@ -139,15 +147,24 @@ impl Storage {
 }
 
 impl Inner {
+    #[inline]
+    fn data(&self) -> NonNull<u8> {
+        match &self.owner {
+            // Inside the `Arc`, which does not move it.
+            Owner::Inline(bytes) => NonNull::from(bytes).cast(),
+            _ => self.data,
+        }
+    }
+
     /// Devices report their own.
     #[inline]
     fn report(&self, bytes: i64) {
-        if !matches!(self.owner, Owner::Host(_)) || bytes == 0 {
+        if !matches!(self.owner, Owner::Host(_) | Owner::Inline(_)) || bytes == 0 {
             return;
         }
         let allocated = ALLOCATED.fetch_add(bytes, Ordering::Relaxed) + bytes;
         if capture().contains(Capture::MEMORY) {
-            let address = self.data.addr().get() as u64;
+            let address = self.data().addr().get() as u64;
             memory(&Memory { address, bytes, device: Device::Cpu, allocated, reserved: 0, stack: Stack::NONE });
         }
     }
