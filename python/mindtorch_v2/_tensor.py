@@ -37,10 +37,7 @@ def _reshaping(view: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Make an in-place form of a view: the tensor takes the view's place."""
 
     def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if self.requires_grad:
-            raise RuntimeError(f"{view.__name__}_ is not supported on a tensor that requires grad; use {view.__name__}")
-        self.data = view(self.detach(), *args, **kwargs)
-        return self
+        return self._become(view(self, *args, **kwargs))
 
     in_place.__doc__ = f"The in-place form of ``{view.__name__}``."
     return in_place

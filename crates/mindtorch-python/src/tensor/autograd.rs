@@ -108,6 +108,18 @@ impl PyTensor {
         Ok(())
     }
 
+    /// Makes the object stand for another tensor, with its history: what a change of shape in place is.
+    fn _become<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        let old = unwrap(slf);
+        if old.requires_grad() && old.is_leaf() && autograd::mode::is_grad_enabled() {
+            let message = "a leaf Variable that requires grad is being used in an in-place operation.";
+            return Err(PyRuntimeError::new_err(message));
+        }
+        slf.get().replace(slf.py(), unwrap(other));
+        super::adopt(slf);
+        Ok(slf.clone())
+    }
+
     fn detach_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         unwrap(slf).detach_().map_err(raise)?;
         Ok(slf.clone())

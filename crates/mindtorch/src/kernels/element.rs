@@ -33,6 +33,7 @@ impl From<bool> for Truth {
 
 macro_rules! compute {
     ($type:ty, $dtype:ident) => {
+        #[allow(clippy::cast_lossless, reason = "only some casts of only some of the types are")]
         impl Compute for $type {
             #[inline(always)]
             fn is(dtype: DType) -> bool {

@@ -111,7 +111,7 @@ pub(crate) fn for_rows<T: Send>(out: &mut [T], width: usize, grain: usize, work:
     let parts: Vec<Mutex<&mut [T]>> = out.chunks_mut(per_piece * width).map(Mutex::new).collect();
     // Nobody else has a part's lock: it is there to hand the part to its thread.
     divide(parts.len(), &|piece| {
-        work(piece * per_piece, &mut parts[piece].lock().unwrap_or_else(PoisonError::into_inner))
+        work(piece * per_piece, &mut parts[piece].lock().unwrap_or_else(PoisonError::into_inner));
     });
 }
 

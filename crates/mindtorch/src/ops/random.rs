@@ -68,7 +68,7 @@ pub fn uniform_(target: &Tensor, low: f64, high: f64, generator: Option<&Generat
             fill(target, generator, DType::Float64, |random, out| random.uniform::<f64>(write(out), low, high))
         }
         _ => fill(target, generator, DType::Float32, |random, out| {
-            random.uniform::<f32>(write(out), low as f32, high as f32)
+            random.uniform::<f32>(write(out), low as f32, high as f32);
         }),
     })?;
     filled(target)

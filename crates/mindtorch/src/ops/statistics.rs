@@ -134,10 +134,10 @@ fn moments_of(
     launch("var_mean", [&spread, &mean, &reduction.input], move |[spread, mean, input]| {
         match (spread.dtype(), root) {
             (DType::Float64, false) => {
-                moments::var_mean::<f64>(read(input), axis, correction, write(spread), write(mean))
+                moments::var_mean::<f64>(read(input), axis, correction, write(spread), write(mean));
             }
             (DType::Float64, true) => {
-                moments::std_mean::<f64>(read(input), axis, correction, write(spread), write(mean))
+                moments::std_mean::<f64>(read(input), axis, correction, write(spread), write(mean));
             }
             (_, false) => moments::var_mean::<f32>(read(input), axis, correction, write(spread), write(mean)),
             (_, true) => moments::std_mean::<f32>(read(input), axis, correction, write(spread), write(mean)),
