@@ -95,18 +95,18 @@ def first_gradients(lib: Any, case: Case, inputs: Inputs, results: Any) -> list[
 
 
 def double_gradients(lib: Any, case: Case, inputs: Inputs, results: Any) -> list[Any]:
-    """The gradients of a weighted sum of the gradients: a tensor or None for each of the leaves."""
+    """The gradients of a weighted sum of the gradients, for each of the leaves.
+
+    Nothing is zero: which rules say so by a tensor is no one's concern.
+    """
     first = first_gradients(lib, case, inputs, results)
     total = weighted_sum(lib, first, f"second weights of {case.op.name}")
     if total is None:
-        return [None] * len(inputs.leaves)
+        return [lib.zeros_like(leaf) for leaf in inputs.leaves]
     second = lib.autograd.grad(total, inputs.leaves, allow_unused=True)
+    pairs = zip(inputs.leaves, second, strict=True)
     # Torch has zeros without memory, which no one can read; a copy can be read.
-    # Nothing is zero: which rules say so by a tensor is no one's concern.
-    return [
-        (lib.zeros_like(leaf) if grad is None else grad).clone()
-        for leaf, grad in zip(inputs.leaves, second, strict=True)
-    ]
+    return [(lib.zeros_like(leaf) if grad is None else grad).clone() for leaf, grad in pairs]
 
 
 def tensors_in(value: Any) -> Iterator[Any]:
