@@ -25,7 +25,7 @@ demo: $(VENV)/.installed ## Train a model under the profiler, on both devices: t
 
 test: $(VENV)/.installed ## Run every test that needs no PyTorch.
 	$(CARGO) test --workspace --exclude mindtorch-benches --all-features
-	RUSTFLAGS="--cfg loom" $(CARGO) test -p mindtorch-profiler --release --test loom --target-dir "$(TARGET)/loom"
+	RUSTFLAGS="--cfg loom" $(CARGO) test -p mindtorch-profiler --release --test loom --test loom_team --target-dir "$(TARGET)/loom"
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/.installed ## Check formatting, lints, documentation and types.

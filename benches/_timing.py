@@ -19,6 +19,8 @@ class Effort:
     """Seconds after which a case ends, if it has had its least rounds."""
     pause: float = 0.0
     """Seconds to sleep before each turn."""
+    warmup: float = 0.0
+    """Seconds to run before each turn is timed; half a turn at least."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +54,16 @@ class Turns:
         self.count = runs // self.parts
         self.timer = timer
         self.pause = effort.pause
+        self.warmup = effort.warmup
 
     def take(self):
         """Return the seconds that one run of the statement takes, as the median of the turn's parts."""
         time.sleep(self.pause)
         # Not timed: it wakes threads, and brings back what the other one's turn drove from the caches.
+        end = time.perf_counter() + self.warmup
         self.timer.timeit(max(1, self.count // 2))
+        while time.perf_counter() < end:
+            self.timer.timeit(self.count)
         return statistics.median(self.timer.timeit(self.count) for _ in range(self.parts)) / self.count
 
 

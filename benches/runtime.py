@@ -26,8 +26,10 @@ except ModuleNotFoundError as error:
 
 FULL = Effort(rounds=31, least_rounds=9, turn=0.003, limit=2.0)
 QUICK = Effort(rounds=9, least_rounds=5, turn=0.001, limit=0.3)
-# PyTorch's threads look out for more work, at full speed, for about 5 ms after each piece. That is nobody else's cost.
-REST = 0.015
+# PyTorch's threads look out for more work, at full speed, for some 15 ms after each piece. That is nobody else's cost. A
+# thread that wakes after that may share its caller's processor for some milliseconds, until the system moves it.
+REST = 0.03
+WARMUP = 0.02
 BUSY = 0.5
 
 WIDTH = 42
@@ -48,7 +50,7 @@ def main():
         mindtorch_v2.set_num_threads(threads)
         print(f"\nthreads: {threads}; medians of up to {options.effort.rounds} rounds")
         print(f"{'case':{WIDTH}} {'torch':>10} {'ours':>10} {'ratio':>6}   {'quartiles':14} {'goal':>4}")
-        effort = options.effort if threads == 1 else replace(options.effort, pause=REST)
+        effort = options.effort if threads == 1 else replace(options.effort, pause=REST, warmup=WARMUP)
         for case in chosen:
             results.append(measured(case, threads, effort))
             print(line(results[-1]), flush=True)

@@ -13,33 +13,44 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    fn lowest(self) -> i64 {
-        if self.from_end { -(self.size as i64) } else { 0 }
+    #[inline(always)]
+    fn is_outside(self, index: i64) -> bool {
+        let lowest = if self.from_end { -(self.size as i64) } else { 0 };
+        index < lowest || index >= self.size as i64
+    }
+
+    /// Whether there is an index that the dimension does not have.
+    pub(crate) fn any_outside(self, indices: &[i64]) -> bool {
+        vectorized(
+            #[inline(always)]
+            || indices.iter().fold(false, |any, &index| any | self.is_outside(index)),
+        )
     }
 
     /// The first index that the dimension does not have.
     pub(crate) fn first_outside(self, indices: &[i64]) -> Option<i64> {
-        let (lowest, size) = (self.lowest(), self.size as i64);
-        let outside = |index: i64| index < lowest || index >= size;
-        let any = vectorized(
-            #[inline(always)]
-            || indices.iter().fold(false, |any, &index| any | outside(index)),
-        );
-        if any { indices.iter().copied().find(|&index| outside(index)) } else { None }
+        let first = || indices.iter().copied().find(|&index| self.is_outside(index));
+        if self.any_outside(indices) { first() } else { None }
+    }
+
+    /// An index that the dimension has, counted from the beginning.
+    #[inline(always)]
+    pub(crate) fn within(self, index: i64) -> usize {
+        (if index < 0 { index + self.size as i64 } else { index }) as usize
     }
 
     /// The index, counted from the beginning. A device finds out only here that there is no such index.
     #[inline(always)]
     pub(crate) fn position(self, index: i64) -> usize {
-        let position = if index < 0 && self.from_end { index + self.size as i64 } else { index } as usize;
-        if position >= self.size {
+        if self.is_outside(index) {
             self.panic(index);
         }
-        position
+        self.within(index)
     }
 
+    /// Stops the kernel of a device.
     #[cold]
-    fn panic(self, index: i64) -> ! {
+    pub(crate) fn panic(self, index: i64) -> ! {
         panic!("{}", self.message(index));
     }
 

@@ -132,10 +132,46 @@ pub(super) fn erf(x: f32) -> f32 {
     let q =
         polynomial(far, [-0.0002568063, -1.6269953, -0.9190894, -0.15008771, 0.03213544, -0.0044072587, 0.00028434818]);
     let shifted = q + ROUNDER;
-    let r = q - (shifted - ROUNDER);
-    let mantissa = polynomial(r, [1.0, 0.69314724, 0.24022235, 0.055502743, 0.009671856, 0.0013416925]);
+    let mantissa = exp2_fraction(q - (shifted - ROUNDER));
     let far = mantissa.mul_add(-power_of_two(shifted), 1.0).copysign(x);
     if size < 0.9 { x.mul_add(near, x) } else { far }
+}
+
+/// `x` times the normal distribution function of `x`, whose two tails are one function of the size of `x`: nothing cancels.
+#[inline(always)]
+pub(super) fn gelu(x: f32) -> f32 {
+    /// From here on the tail is 0 for all that it can be added to.
+    const END: f32 = 13.0;
+    let size = x.abs();
+    // The tail is 2^q, where q is a parabola, and what hardly changes farther out.
+    let near = if size > 6.0 { 6.0 } else { size };
+    let within = if size > END { END } else { size };
+    let rest = polynomial(
+        near,
+        [
+            -1.0,
+            -1.1511241,
+            0.26233137,
+            -0.053062312,
+            0.007798714,
+            -0.0006291519,
+            -8.734186e-6,
+            6.6383086e-6,
+            -4.110336e-7,
+        ],
+    );
+    let q = (within * (-0.5 * std::f32::consts::LOG2_E)).mul_add(within, rest);
+    let shifted = q + ROUNDER;
+    let mantissa = exp2_fraction(q - (shifted - ROUNDER));
+    let tail = if size > END { 0.0 } else { mantissa * power_of_two(shifted) };
+    let positive = if x > 0.0 { x } else { 0.0 };
+    within.mul_add(-tail, positive)
+}
+
+/// `2^r`, where `r` is at most one half.
+#[inline(always)]
+fn exp2_fraction(r: f32) -> f32 {
+    polynomial(r, [1.0, 0.69314724, 0.24022235, 0.055502743, 0.009671856, 0.0013416925])
 }
 
 /// `sin(r)` with the sign of (-1)^n, where `r` is at most half of pi and `shifted` is `n + ROUNDER`.
@@ -248,6 +284,13 @@ mod tests {
         check("sin", -10.0, 10.0, 2.0, sin_small, f64::sin);
         check("cos", -10_000.0, 10_000.0, 2.0, cos_small, f64::cos);
         check("cos", -10.0, 10.0, 2.0, cos_small, f64::cos);
+        for step in -60_000..=60_000i16 {
+            let x = f32::from(step) / 10_000.0;
+            let wanted = super::super::math_f64::gelu(f64::from(x));
+            let error = (f64::from(gelu(x)) - wanted).abs();
+            assert!(error <= 4e-7_f64.min(1e-5 * wanted.abs()) || error <= 1e-11, "gelu({x}) = {}", gelu(x));
+        }
+        assert!(gelu(f32::INFINITY) == f32::INFINITY && gelu(f32::NEG_INFINITY) == 0.0 && gelu(f32::NAN).is_nan());
         for x in [all, -all, 0.0, -0.0] {
             for (name, ours, wanted) in [
                 ("exp", exp as fn(f32) -> f32, f32::exp as fn(f32) -> f32),

@@ -242,6 +242,12 @@ pub(super) fn cos_small(x: f64) -> f64 {
     alternating_sin(r, shifted)
 }
 
+/// `x` times the normal distribution function of `x`.
+#[inline(always)]
+pub(super) fn gelu(x: f64) -> f64 {
+    0.5 * x * (1.0 + erf(x * std::f64::consts::FRAC_1_SQRT_2))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

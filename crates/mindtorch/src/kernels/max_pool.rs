@@ -1,12 +1,9 @@
 //! The largest number of each window of an image.
 
-use super::im2col::inside;
 use super::parallel;
 use super::pool::PoolShape;
 use super::real::Real;
 use super::simd::vectorized;
-use rayon::prelude::*;
-use std::array;
 
 /// Outputs that are compared at a time.
 const LANES: usize = 16;
@@ -19,112 +16,96 @@ pub(crate) fn max_pool2d<T: Real>(out: &mut [T], indices: &mut [i64], input: &[T
     if out.is_empty() {
         return;
     }
-    let pool_planes = |out: &mut [T], indices: &mut [i64], input: &[T]| {
-        let planes = out.chunks_exact_mut(area).zip(indices.chunks_exact_mut(area));
-        for ((out, indices), input) in planes.zip(input.chunks_exact(input_area)) {
-            vectorized(
-                #[inline(always)]
-                || pool_plane(out, indices, input, shape),
-            );
+    let pieces = (shape.planes / shape.grain()).clamp(1, parallel::num_threads());
+    let planes = shape.planes.div_ceil(pieces);
+    let parts = out.chunks_mut(planes * area).zip(indices.chunks_mut(planes * area));
+    let mut parts: Vec<_> = parts.zip(input.chunks(planes * input_area)).collect();
+    parallel::for_rows(&mut parts, 1, 1, |_, parts| {
+        for ((out, indices), input) in parts {
+            let planes = out.chunks_exact_mut(area).zip(indices.chunks_exact_mut(area));
+            for ((out, indices), input) in planes.zip(input.chunks_exact(input_area)) {
+                vectorized(
+                    #[inline(always)]
+                    || pool_plane(out, indices, input, shape),
+                );
+            }
         }
-    };
-    parallel::within_pool(shape.planes, shape.grain(), |threads| {
-        if threads == 1 {
-            return pool_planes(out, indices, input);
-        }
-        let planes = shape.planes.div_ceil(threads);
-        let pieces = out.par_chunks_mut(planes * area).zip(indices.par_chunks_mut(planes * area));
-        pieces
-            .zip(input.par_chunks(planes * input_area))
-            .for_each(|((out, indices), input)| pool_planes(out, indices, input));
     });
 }
 
 #[inline(always)]
 fn pool_plane<T: Real>(out: &mut [T], indices: &mut [i64], input: &[T], shape: &PoolShape) {
-    let (width, out_width) = (shape.input[1], shape.output[1]);
+    let out_width = shape.output[1];
     for (y, (out, indices)) in out.chunks_exact_mut(out_width).zip(indices.chunks_exact_mut(out_width)).enumerate() {
-        out.fill(T::NEG_INFINITY);
-        first_places(indices, first_inside(y, shape, 0) * width, shape);
-        for row in (0..shape.kernel[0]).filter_map(|ky| shape.row(y, ky)) {
-            for kx in 0..shape.kernel[1] {
-                let offset = kx * shape.dilation[1];
-                let xs = inside(out_width, width, shape.stride[1], shape.padding[1], offset);
-                if xs.is_empty() {
-                    continue;
-                }
-                let start = row * width + xs.start * shape.stride[1] + offset - shape.padding[1];
-                let (out, indices) = (&mut out[xs.clone()], &mut indices[xs]);
-                let input = &input[start..][..(out.len() - 1) * shape.stride[1] + 1];
-                // Strides that the compiler knows let it use vectors.
-                match shape.stride[1] {
-                    1 => keep_larger(out, indices, input, start, 1),
-                    2 => keep_larger(out, indices, input, start, 2),
-                    3 => keep_larger(out, indices, input, start, 3),
-                    stride => keep_larger(out, indices, input, start, stride),
-                }
+        for (block, (out, indices)) in out.chunks_mut(LANES).zip(indices.chunks_mut(LANES)).enumerate() {
+            // Strides that the compiler knows let it use vectors.
+            match shape.stride[1] {
+                1 => pool_block(out, indices, input, y, block * LANES, 1, shape),
+                2 => pool_block(out, indices, input, y, block * LANES, 2, shape),
+                stride => pool_block(out, indices, input, y, block * LANES, stride, shape),
             }
         }
     }
 }
 
-/// Writes where the windows of a row of outputs begin to see a row of the input, which begins at `row`.
+/// Outputs of row `y` from `x` on.
 #[inline(always)]
-fn first_places(indices: &mut [i64], row: usize, shape: &PoolShape) {
-    let (stride, padding) = (shape.stride[1], shape.padding[1]);
-    let (edge, rest) = indices.split_at_mut(padding.div_ceil(stride).min(indices.len()));
-    let start = row + edge.len() * stride - padding.min(edge.len() * stride);
-    for (x, index) in rest.iter_mut().enumerate() {
-        *index = (start + x * stride) as i64;
-    }
-    for (x, index) in edge.iter_mut().enumerate() {
-        *index = (row + first_inside(x, shape, 1)) as i64;
-    }
-}
-
-/// Replaces numbers of `out` by every `stride`th of `input` that is larger, and their places, which begin at `start`.
-#[inline(always)]
-fn keep_larger<T: Real>(out: &mut [T], indices: &mut [i64], input: &[T], start: usize, stride: usize) {
-    let (chunks, rest) = out.as_chunks_mut::<LANES>();
-    let (index_chunks, rest_indices) = indices.as_chunks_mut::<LANES>();
-    let mut at = 0;
-    for (largest, indices) in chunks.iter_mut().zip(index_chunks) {
-        let numbers = array::from_fn(|lane| input[(at + lane) * stride]);
-        keep_larger_lanes(largest, indices, &numbers, start + at * stride, stride);
-        at += LANES;
-    }
-    if !rest.is_empty() {
-        let (mut numbers, mut largest, mut indices) = ([T::NEG_INFINITY; LANES], [T::NEG_INFINITY; LANES], [0; LANES]);
-        for (number, from) in numbers.iter_mut().zip(input[at * stride..].chunks(stride)) {
-            *number = from[0];
-        }
-        largest[..rest.len()].copy_from_slice(rest);
-        indices[..rest.len()].copy_from_slice(rest_indices);
-        keep_larger_lanes(&mut largest, &mut indices, &numbers, start + at * stride, stride);
-        rest.copy_from_slice(&largest[..rest.len()]);
-        rest_indices.copy_from_slice(&indices[..rest.len()]);
-    }
-}
-
-/// Loops so simple that they become vector instructions: what is larger in random data can not be predicted.
-#[inline(always)]
-fn keep_larger_lanes<T: Real>(
-    largest: &mut [T; LANES],
-    indices: &mut [i64; LANES],
-    numbers: &[T; LANES],
-    start: usize,
+fn pool_block<T: Real>(
+    out: &mut [T],
+    indices: &mut [i64],
+    input: &[T],
+    y: usize,
+    x: usize,
     stride: usize,
+    shape: &PoolShape,
 ) {
-    let mut better = [false; LANES];
-    for lane in 0..LANES {
-        better[lane] = (numbers[lane] > largest[lane]) | numbers[lane].is_nan();
+    let (width, padding) = (shape.input[1], shape.padding);
+    let mut largest = [T::NEG_INFINITY; LANES];
+    // How far from the beginning of its window each largest number is: as a number like the others, so that one comparison
+    // chooses both. It stays negative where everything is infinitely small.
+    let mut distances = [-T::ONE; LANES];
+    for ky in 0..shape.kernel[0] {
+        let Some(row) = shape.row(y, ky) else { continue };
+        let row = &input[row * width..][..width];
+        for kx in 0..shape.kernel[1] {
+            let offset = kx * shape.dilation[1];
+            let numbers = every(row, x * stride + offset, stride, padding[1], out.len());
+            let distance = T::from_usize(ky * shape.dilation[0] * width + offset);
+            for lane in 0..LANES {
+                let better = (numbers[lane] > largest[lane]) | numbers[lane].is_nan();
+                largest[lane] = if better { numbers[lane] } else { largest[lane] };
+                distances[lane] = if better { distance } else { distances[lane] };
+            }
+        }
     }
-    for lane in 0..LANES {
-        largest[lane] = if better[lane] { numbers[lane] } else { largest[lane] };
+    out.copy_from_slice(&largest[..out.len()]);
+    let first = (y * shape.stride[0] * width + x * stride) as i64 - (padding[0] * width + padding[1]) as i64;
+    for (lane, (index, distance)) in indices.iter_mut().zip(distances).enumerate() {
+        *index = first + (lane * stride) as i64 + distance.to_f64() as i64;
+        if distance < T::ZERO {
+            *index = (first_inside(y, shape, 0) * width + first_inside(x + lane, shape, 1)) as i64;
+        }
     }
-    for lane in 0..LANES {
-        indices[lane] = if better[lane] { (start + lane * stride) as i64 } else { indices[lane] };
+}
+
+/// The first `count` of every `stride`th number from `start` on, counted from where the padding of `row` begins; what is not
+/// in `row` is infinitely small.
+#[inline(always)]
+fn every<T: Real>(row: &[T], start: usize, stride: usize, padding: usize, count: usize) -> [T; LANES] {
+    let mut numbers = [T::NEG_INFINITY; LANES];
+    let reach = (LANES - 1) * stride + 1;
+    if start >= padding && count == LANES && start - padding + reach <= row.len() {
+        let row = &row[start - padding..][..reach];
+        for lane in 0..LANES {
+            numbers[lane] = row[lane * stride];
+        }
+    } else {
+        for (lane, number) in numbers[..count].iter_mut().enumerate() {
+            let place = (start + lane * stride).wrapping_sub(padding);
+            *number = row.get(place).copied().unwrap_or(T::NEG_INFINITY);
+        }
     }
+    numbers
 }
 
 /// The first place along an axis that a window sees of the input.

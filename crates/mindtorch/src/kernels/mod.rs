@@ -45,5 +45,6 @@ pub(crate) mod sequence;
 pub(crate) mod simd;
 pub(crate) mod softmax;
 pub(crate) mod sort;
+pub(crate) mod team;
 pub(crate) mod twister;
 pub(crate) mod update;

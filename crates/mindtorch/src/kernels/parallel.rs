@@ -1,62 +1,33 @@
 //! Work divided among threads.
 //!
-//! Waking a thread takes microseconds, so that work is divided only where each piece is worth it: the caller says how
-//! many items make a piece.
+//! Even a thread that is awake takes a microsecond to get at its work, so that work is divided only where each piece is
+//! worth it: the caller says how many items make a piece.
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use super::team::Team;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 
-static POOL: LazyLock<RwLock<Arc<Pool>>> = LazyLock::new(|| RwLock::new(Arc::new(Pool::new(default_threads()))));
-
-struct Pool {
-    threads: usize,
-    /// None where one thread does all the work: the caller's.
-    pool: Option<ThreadPool>,
-}
-
-impl Pool {
-    fn new(threads: usize) -> Self {
-        let name = |index| format!("mindtorch worker {index}");
-        // A machine that gives no more threads still computes, with the one it has.
-        let pool = (threads > 1).then(|| ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok());
-        let pool = pool.flatten();
-        Self { threads: if pool.is_some() { threads } else { 1 }, pool }
-    }
-}
+static TEAM: LazyLock<RwLock<Arc<Team>>> = LazyLock::new(|| RwLock::new(Arc::new(Team::new(default_threads()))));
 
 fn default_threads() -> usize {
     let asked = std::env::var("OMP_NUM_THREADS").ok().and_then(|text| text.trim().parse().ok());
     asked.filter(|&threads| threads > 0).unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-fn pool() -> Arc<Pool> {
-    Arc::clone(&POOL.read().unwrap_or_else(PoisonError::into_inner))
+fn team() -> Arc<Team> {
+    Arc::clone(&TEAM.read().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// How many threads large operations use.
 pub fn num_threads() -> usize {
-    pool().threads
+    team().threads()
 }
 
 /// Makes large operations use so many threads. Work in progress ends with the threads that it began with.
 pub fn set_num_threads(threads: usize) {
     if num_threads() != threads {
-        let new = Arc::new(Pool::new(threads.max(1)));
-        *POOL.write().unwrap_or_else(PoisonError::into_inner) = new;
-    }
-}
-
-/// Runs `work` where rayon's parallel iterators use the pool, if `items` are at least two pieces of `grain`. `work` is told
-/// how many threads there are for it: with one, it must do everything itself.
-pub(crate) fn within_pool<R: Send>(items: usize, grain: usize, work: impl FnOnce(usize) -> R + Send) -> R {
-    if items < grain.saturating_mul(2) {
-        return work(1);
-    }
-    let pool = pool();
-    match &pool.pool {
-        Some(threads) => threads.install(|| work(pool.threads)),
-        None => work(1),
+        let new = Arc::new(Team::new(threads.max(1)));
+        *TEAM.write().unwrap_or_else(PoisonError::into_inner) = new;
     }
 }
 
@@ -70,17 +41,12 @@ fn pieces(items: usize, grain: usize) -> usize {
 }
 
 /// Calls `work` with each number below `pieces`, in parallel; with 0 on this thread, so that who calls again and again finds
-/// the same part of the memory in the same cache. Not generic: what rayon makes of it is compiled once.
-fn divide(pieces: usize, work: &(dyn Fn(usize) + Sync)) {
-    let pool = pool();
-    match &pool.pool {
-        Some(workers) if pieces > 1 => workers.in_place_scope(|scope| {
-            for piece in 1..pieces {
-                scope.spawn(move |_| work(piece));
-            }
-            work(0);
-        }),
-        _ => (0..pieces).for_each(work),
+/// the same part of the memory in the same cache.
+pub(super) fn divide(pieces: usize, work: &(dyn Fn(usize) + Sync)) {
+    if pieces > 1 {
+        team().run(pieces, work);
+    } else {
+        (0..pieces).for_each(work);
     }
 }
 
@@ -115,20 +81,12 @@ pub(crate) fn for_rows<T: Send>(out: &mut [T], width: usize, grain: usize, work:
     });
 }
 
-/// Calls both, `right` on another thread if there is one. `left` stays on this one, so that who calls again and again finds the same
-/// part of the memory in the same cache. Not generic: what rayon makes of it is compiled once.
-pub(crate) fn join(left: &mut (dyn FnMut() + Send), right: &mut (dyn FnMut() + Send)) {
-    let pool = pool();
-    match &pool.pool {
-        Some(workers) => workers.in_place_scope(|scope| {
-            scope.spawn(|_| right());
-            left();
-        }),
-        None => {
-            left();
-            right();
-        }
-    }
+/// Calls both, `right` on another thread if there is one. `left` stays on this one, so that who calls again and again finds
+/// the same part of the memory in the same cache.
+pub(crate) fn join<'a>(left: &'a mut (dyn FnMut() + Send + 'a), right: &'a mut (dyn FnMut() + Send + 'a)) {
+    // Each is called once: the locks hand them to their threads.
+    let both = [Mutex::new(left), Mutex::new(right)];
+    divide(2, &|side| both[side].lock().unwrap_or_else(PoisonError::into_inner)());
 }
 
 #[cfg(test)]

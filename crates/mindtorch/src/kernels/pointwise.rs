@@ -52,7 +52,7 @@ unary! {
     sigmoid: float |x| Real::sigmoid(x);
     erf: float |x| Real::erf(x);
     silu: float |x| x * Real::sigmoid(x);
-    gelu: float |x| gelu_of(x);
+    gelu: float |x| Real::gelu(x);
     gelu_tanh: float |x| gelu_tanh_of(x);
     bitwise_not: float |x| x, int |n| !n;
 }
@@ -72,12 +72,6 @@ macro_rules! trigonometric {
 trigonometric! {
     sin: sin_all;
     cos: cos_all;
-}
-
-#[inline(always)]
-fn gelu_of<T: Real>(x: T) -> T {
-    let half = T::from_f64(0.5);
-    half * x * (T::ONE + (x * T::from_f64(std::f64::consts::FRAC_1_SQRT_2)).erf())
 }
 
 /// The two constants of the approximation: the square root of 2/pi, and the cube's weight.

@@ -60,6 +60,8 @@ pub(crate) trait Real:
     fn tanh(self) -> Self;
     fn sigmoid(self) -> Self;
     fn erf(self) -> Self;
+    /// `self` times the normal distribution function of `self`.
+    fn gelu(self) -> Self;
     /// Of an argument within [`TRIG_LIMIT`](Self::TRIG_LIMIT); NaN stays.
     fn sin_small(self) -> Self;
     /// Of an argument within [`TRIG_LIMIT`](Self::TRIG_LIMIT); NaN stays.
@@ -149,7 +151,7 @@ macro_rules! real {
             abs() mul_add(factor, summand) sqrt() floor() ceil() trunc() round_ties_even()
             sin() cos() tan() asin() acos() atan() atan2(other) sinh() cosh() exp2()
         }
-        forward_to! { $module: exp() exp_m1() ln() log2() log10() ln_1p() tanh() sigmoid() erf() sin_small() cos_small() }
+        forward_to! { $module: exp() exp_m1() ln() log2() log10() ln_1p() tanh() sigmoid() erf() gelu() sin_small() cos_small() }
     };
 }
 

@@ -4,7 +4,8 @@
 //! position. So a stable sort of numbers is any sort of entries.
 
 use super::line::{Axis, GRAIN};
-use super::parallel::{num_threads, within_pool};
+use super::parallel::{divide, num_threads};
+use std::sync::{Mutex, PoisonError};
 
 /// So few entries are put where as many others as are less come before them: no branch to mispredict.
 const RANKED: usize = 12;
@@ -174,16 +175,15 @@ pub(super) fn for_columns<T: Sortable>(
     if pieces == 1 {
         return blocks(input, values, indices, scratch);
     }
-    within_pool(input.len(), GRAIN, |_| {
-        let per_piece = axis.outer.div_ceil(pieces);
-        let outputs = values.chunks_mut(per_piece * width).zip(indices.chunks_mut(per_piece * width));
-        let pieces = input.chunks(per_piece * block).zip(outputs).zip(scratch.chunks_exact_mut(entries));
-        rayon::scope(|scope| {
-            for ((input, (values, indices)), scratch) in pieces {
-                let blocks = &blocks;
-                scope.spawn(move |_| blocks(input, values, indices, scratch));
-            }
-        });
+    let per_piece = axis.outer.div_ceil(pieces);
+    let outputs = values.chunks_mut(per_piece * width).zip(indices.chunks_mut(per_piece * width));
+    let pieces = input.chunks(per_piece * block).zip(outputs).zip(scratch.chunks_exact_mut(entries));
+    // Nobody else has a piece's lock: it is there to hand the piece to its thread.
+    let pieces: Vec<_> = pieces.map(Mutex::new).collect();
+    divide(pieces.len(), &|piece| {
+        let mut piece = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner);
+        let ((input, (values, indices)), scratch) = &mut *piece;
+        blocks(input, values, indices, scratch);
     });
 }
 

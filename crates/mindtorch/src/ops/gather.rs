@@ -3,7 +3,6 @@
 use super::index::{first_outside, positions};
 use super::update::{Form, apart_from, check_fits};
 use super::{expand, remainder, reshape, same_device, scalar_tensor, slice, zeros};
-use crate::Tensor;
 use crate::autograd::{Context, Saved, track};
 use crate::dispatch::{Arg, Op, launch};
 use crate::dtype::{DType, Scalar};
@@ -13,8 +12,9 @@ use crate::kernels::gather as kernel;
 use crate::kernels::plan::Operand;
 use crate::kernels::update::Update;
 use crate::shape::{Dims, broadcast, list, wrap_dim};
+use crate::{Device, Tensor};
 
-/// A tensor and an index into one of its dimensions, which is checked. A number without dimensions has one here.
+/// A tensor and an index into one of its dimensions. A number without dimensions has one here.
 struct Lines {
     tensor: Tensor,
     index: Tensor,
@@ -33,10 +33,15 @@ impl Lines {
         let tensor = line(tensor)?;
         let bounds = Bounds { dim, size: tensor.shape()[dim], from_end: false };
         let index = positions(&line(index)?, tensor.device())?;
-        if let Some(index) = first_outside(bounds, &index) {
-            bail!(Runtime, "{}", bounds.message(index));
-        }
         Ok(Self { tensor, index, bounds })
+    }
+
+    /// The lines, if the dimension has all indices, as far as the host can see.
+    fn checked(self) -> Result<Self> {
+        match first_outside(self.bounds, &self.index) {
+            Some(index) => bail!(Runtime, "{}", self.bounds.message(index)),
+            None => Ok(self),
+        }
     }
 }
 
@@ -79,8 +84,17 @@ pub fn gather(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
         }
         let lines = Lines::new("gather", input, dim, index)?;
         let bounds = lines.bounds;
+        // The host is told of an index outside by the kernel itself: to look for it before takes as long as the rest.
+        if out.device() == Device::Cpu {
+            if let Err(index) = kernel::gather(&out, &lines.tensor, &lines.index, bounds) {
+                bail!(Runtime, "{}", bounds.message(index));
+            }
+            return Ok(out);
+        }
         launch("gather", [&out, &lines.tensor, &lines.index], move |[out, tensor, index]| {
-            kernel::gather(out, tensor, index, bounds);
+            if let Err(index) = kernel::gather(out, tensor, index, bounds) {
+                bounds.panic(index);
+            }
         })?;
         Ok(out)
     })?;
@@ -105,7 +119,7 @@ fn write(target: &Tensor, dim: i64, index: &Tensor, values: Operand<'_>, how: Up
     if index.numel() == 0 {
         return Ok(());
     }
-    let lines = Lines::new("scatter", target, wrap_dim(dim, target.ndim())?, index)?;
+    let lines = Lines::new("scatter", target, wrap_dim(dim, target.ndim())?, index)?.checked()?;
     let values = match values {
         Operand::Scalar(value) => {
             check_fits(value, target.dtype())?;

@@ -3,7 +3,6 @@
 use crate::kernels::parallel;
 use crate::kernels::pool::PoolShape;
 use crate::kernels::real::Real;
-use crate::kernels::simd::vectorized;
 use std::ops::Range;
 
 /// The mean of each of `shape.output` windows that divide an image as evenly as they can. Kernel, stride, padding and
@@ -15,18 +14,12 @@ pub(crate) fn adaptive_avg_pool2d<T: Real>(out: &mut [T], input: &[T], shape: &P
         return;
     }
     parallel::for_rows(out, area, shape.adaptive_grain(), |first, planes| {
-        vectorized(
-            #[inline(always)]
-            || {
-                for (out, input) in planes.chunks_exact_mut(area).zip(input.chunks_exact(input_area).skip(first)) {
-                    average_plane(out, input, shape);
-                }
-            },
-        );
+        for (out, input) in planes.chunks_exact_mut(area).zip(input.chunks_exact(input_area).skip(first)) {
+            average_plane(out, input, shape);
+        }
     });
 }
 
-#[inline(always)]
 fn average_plane<T: Real>(out: &mut [T], input: &[T], shape: &PoolShape) {
     let width = shape.input[1];
     for (y, out) in out.chunks_exact_mut(shape.output[1]).enumerate() {
@@ -43,7 +36,6 @@ fn average_plane<T: Real>(out: &mut [T], input: &[T], shape: &PoolShape) {
 }
 
 /// The sum of all numbers of all rows, in several parts, because each addition has to wait for the last one of its part.
-#[inline(always)]
 fn total<'a, T: Real>(rows: impl Iterator<Item = &'a [T]>) -> T {
     let mut sums = [T::ZERO; 8];
     for row in rows {
@@ -85,7 +77,6 @@ pub(crate) fn adaptive_avg_pool2d_grad<T: Real>(grad_input: &mut [T], grad_out: 
 }
 
 /// The part of an axis that an output sees.
-#[inline(always)]
 fn share(output: usize, shape: &PoolShape, axis: usize) -> Range<usize> {
     let (input, outputs) = (shape.input[axis], shape.output[axis]);
     output * input / outputs..((output + 1) * input).div_ceil(outputs)

@@ -9,12 +9,12 @@ use super::strip::{Even, Start, Strip, widest};
 use super::vectors::Vectors;
 use pulp::{Simd, WithSimd};
 
-/// Rows of `a` that stay in the second-level cache while strips pass over them.
-const BLOCK_ROWS: usize = 258;
 /// Bytes that are likely to stay in the second-level cache.
 const CACHE: usize = 1 << 20;
 /// From so many rows of `a` on it pays to copy strips of `b`.
 const COPY_ROWS: usize = 192;
+/// From so much depth on it pays to copy strips of `b`.
+const COPY_DEPTH: usize = 32;
 /// How deep strips are that are copied: what the first-level cache holds.
 const COPIED_DEPTH: usize = 128;
 /// How deep strips are that are read where they are.
@@ -46,18 +46,12 @@ impl<'a, T: Vectors> Blocks<'a, T> {
         let Self { product, panel } = self;
         let lanes = T::lanes::<S>();
         let width = (widest::<S>() * lanes).min(product.cols.next_multiple_of(lanes));
-        let copies = product.b_col != 1 || (product.rows >= COPY_ROWS && product.depth >= 32);
-        let block_rows = if copies {
-            BLOCK_ROWS
-        } else if product.depth < 32 {
-            24
-        } else {
-            96
-        };
+        let copies = product.b_col != 1 || (product.rows >= COPY_ROWS && product.depth >= COPY_DEPTH);
+        let block_rows = block_rows(&product, copies);
         let most = if copies && product.rows * product.cols * size_of::<T>() <= CACHE { COPIED_DEPTH } else { DEPTH };
         let depth = even(product.depth, most.min(Panel::rows::<T>(width)));
         let far = product.depth * product.cols * size_of::<T>() > CACHE;
-        for i in (0..product.rows).step_by(block_rows) {
+        for i in (0..product.rows).step_by(block_rows.max(1)) {
             let rows = block_rows.min(product.rows - i);
             // Without depth there still is the start to write.
             for k in (0..product.depth.max(1)).step_by(depth) {
@@ -139,6 +133,16 @@ impl<T: Vectors> WithSimd for Blocks<'_, T> {
             }
         }
     }
+}
+
+/// How many rows strips pass over before it is the turn of the next ones.
+fn block_rows<T>(product: &Product<T>, copies: bool) -> usize {
+    if !copies {
+        // What has little depth is mostly writing, which is fastest along the rows.
+        return if product.depth < COPY_DEPTH { 24 } else { product.rows };
+    }
+    // As many as stay in the second-level cache. Where each row is a page of its own, more than a few hundred are slow.
+    if product.cols * size_of::<T>() < 4096 { 1026 } else { 258 }
 }
 
 /// How long the parts of `whole` are, none longer than `most`, all about as long.

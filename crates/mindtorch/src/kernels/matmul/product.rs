@@ -109,31 +109,63 @@ impl<T: Real> Product<T> {
     }
 
     /// # Safety
-    /// As for [`Self::compute`].
+    /// As for [`Self::compute`]; `T` is `f32` or `f64`.
     unsafe fn by_gemm(&self) {
+        // The kernels of crate gemm write columns: a result of contiguous rows is transposed.
+        let this = if self.c_col < self.c_row { self.transposed() } else { *self };
+        let Self { rows, cols, depth, a_row, a_col, b_row, b_col, c_row, c_col, .. } = this;
+        let [a_row, a_col, b_row, b_col, c_row, c_col] =
+            [a_row, a_col, b_row, b_col, c_row, c_col].map(usize::cast_signed);
+        let read = this.beta != T::ZERO;
+        macro_rules! call {
+            ($kernel:expr, $real:ty) => {
+                $kernel(
+                    rows,
+                    cols,
+                    depth,
+                    this.c.cast::<$real>(),
+                    c_col,
+                    c_row,
+                    read,
+                    this.a.cast::<$real>(),
+                    a_col,
+                    a_row,
+                    this.b.cast::<$real>(),
+                    b_col,
+                    b_row,
+                    <$real>::from_f64(this.beta.to_f64()),
+                    <$real>::from_f64(this.alpha.to_f64()),
+                    false,
+                    false,
+                    false,
+                    gemm_common::Parallelism::None,
+                )
+            };
+        }
         // SAFETY: the caller's promise.
         unsafe {
-            gemm::gemm(
-                self.rows,
-                self.cols,
-                self.depth,
-                self.c,
-                self.c_col as isize,
-                self.c_row as isize,
-                self.beta != T::ZERO,
-                self.a,
-                self.a_col as isize,
-                self.a_row as isize,
-                self.b,
-                self.b_col as isize,
-                self.b_row as isize,
-                self.beta,
-                self.alpha,
-                false,
-                false,
-                false,
-                gemm::Parallelism::None,
-            );
+            if TypeId::of::<T>() == TypeId::of::<f32>() {
+                call!(gemm_f32::gemm::f32::get_gemm_fn(), f32);
+            } else {
+                call!(gemm_f64::gemm::f64::get_gemm_fn(), f64);
+            }
+        }
+    }
+
+    /// `transpose(c) = transpose(b) @ transpose(a)`.
+    fn transposed(&self) -> Self {
+        Self {
+            rows: self.cols,
+            cols: self.rows,
+            a: self.b,
+            a_row: self.b_col,
+            a_col: self.b_row,
+            b: self.a,
+            b_row: self.a_col,
+            b_col: self.a_row,
+            c_row: self.c_col,
+            c_col: self.c_row,
+            ..*self
         }
     }
 }

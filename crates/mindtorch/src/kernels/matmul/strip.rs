@@ -137,35 +137,48 @@ impl<T: Vectors, B: Rows<T>> Strip<T, B> {
     /// There are from one to [`widest`] vectors. The pointers and strides mean `rows` by `depth` numbers of `a`, `depth`
     /// rows of `b`, each of which can be read up to whole vectors, and `rows` of `c` that nobody else uses.
     #[inline(always)]
-    pub(crate) unsafe fn compute<S: Simd>(mut self, simd: S) {
-        let vectors = self.vectors;
-        macro_rules! choose {
-            ($rows:expr, $($m:literal by $v:literal),*) => {
-                match ($rows, vectors) {
-                    $(($m, $v) => outlined(simd, Tiles::<T, B, $m, $v>(self)),)*
-                    _ => unreachable!("there are no tiles of {vectors} vectors"),
-                }
-            };
+    pub(crate) unsafe fn compute<S: Simd>(self, simd: S) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            // Shapes that are not for this instruction set are not compiled.
+            if const { widest::<S>() < 4 } {
+                return match self.vectors {
+                    1 => self.in_tiles::<S, 1>(simd),
+                    _ => self.in_tiles::<S, 2>(simd),
+                };
+            }
+            match self.vectors {
+                1 => self.in_tiles::<S, 1>(simd),
+                2 => self.in_tiles::<S, 2>(simd),
+                3 => self.in_tiles::<S, 3>(simd),
+                _ => self.in_tiles::<S, 4>(simd),
+            }
         }
+    }
+
+    /// Computes a strip of `V` vectors.
+    ///
+    /// # Safety
+    /// As for [`Self::compute`].
+    #[inline(always)]
+    unsafe fn in_tiles<S: Simd, const V: usize>(mut self, simd: S) {
+        debug_assert_eq!(self.vectors, V);
         // One vector for each of six rows would be too few sums: each has to wait for its last addition.
-        let most = if vectors == 1 && self.rows >= 12 { 12 } else { 6 };
-        if self.rows >= most {
-            choose!(most, 12 by 1, 6 by 1, 6 by 2, 6 by 3, 6 by 4);
+        if const { V == 1 } && self.rows >= 12 {
+            outlined(simd, Tiles::<T, B, 12, V>(self));
+            self.advance(self.rows / 12 * 12);
         }
-        let done = self.rows / most * most;
-        self.advance(done);
         if self.rows >= 6 {
-            choose!(6, 6 by 1);
-            self.advance(6);
+            outlined(simd, Tiles::<T, B, 6, V>(self));
+            self.advance(self.rows / 6 * 6);
         }
-        if self.rows > 0 {
-            choose!(
-                self.rows,
-                1 by 1, 2 by 1, 3 by 1, 4 by 1, 5 by 1,
-                1 by 2, 2 by 2, 3 by 2, 4 by 2, 5 by 2,
-                1 by 3, 2 by 3, 3 by 3, 4 by 3, 5 by 3,
-                1 by 4, 2 by 4, 3 by 4, 4 by 4, 5 by 4
-            );
+        match self.rows {
+            1 => outlined(simd, Tiles::<T, B, 1, V>(self)),
+            2 => outlined(simd, Tiles::<T, B, 2, V>(self)),
+            3 => outlined(simd, Tiles::<T, B, 3, V>(self)),
+            4 => outlined(simd, Tiles::<T, B, 4, V>(self)),
+            5 => outlined(simd, Tiles::<T, B, 5, V>(self)),
+            _ => {}
         }
     }
 
@@ -181,8 +194,7 @@ impl<T: Vectors, B: Rows<T>> Strip<T, B> {
     }
 }
 
-/// As much of a strip as consists of `M` rows at a time, of `V` vectors. A function for each of these shapes, so that its
-/// registers are its own.
+/// As much of a strip as consists of tiles of `M` rows and `V` vectors.
 struct Tiles<T, B, const M: usize, const V: usize>(Strip<T, B>);
 
 impl<T: Vectors, B: Rows<T>, const M: usize, const V: usize> WithSimd for Tiles<T, B, M, V> {
