@@ -26,8 +26,8 @@ except ModuleNotFoundError as error:
 
 FULL = Effort(rounds=31, least_rounds=9, turn=0.003, limit=2.0)
 QUICK = Effort(rounds=9, least_rounds=5, turn=0.001, limit=0.3)
-# PyTorch's threads look out for more work, at full speed, for some 15 ms after each piece. That is nobody else's cost. A
-# thread that wakes after that may share its caller's processor for some milliseconds, until the system moves it.
+# PyTorch's threads look out for more work, at full speed, for some 15 ms after each piece: that is nobody else's cost.
+# A thread that wakes later may share its caller's processor for some milliseconds, until the system moves it.
 REST = 0.03
 WARMUP = 0.02
 BUSY = 0.5

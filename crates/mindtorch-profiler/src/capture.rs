@@ -32,6 +32,9 @@ impl Capture {
     /// Floating-point operations of an operator.
     pub const FLOPS: Self = Self(1 << 5);
 
+    /// Calls of functions: they are host work, collected for the sake of stacks.
+    pub const FUNCTIONS: Self = Self(Self::CPU.0 | Self::STACK.0);
+
     /// The activities, which can be paused and resumed; the other flags say how much detail they have.
     pub const ACTIVITIES: Self = Self(Self::CPU.0 | Self::DEVICE.0);
 

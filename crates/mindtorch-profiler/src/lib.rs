@@ -116,7 +116,7 @@ pub use allocator::ProfiledAllocator;
 pub use capture::Capture;
 pub use clock::ManualClock;
 pub use error::Error;
-pub use export::{ChromeTrace, StackMetric};
+pub use export::{ChromeTrace, StackMetric, frame_parts};
 pub use macros::CallSite;
 pub use names::{Input, Inputs, InputsEncoder, Name, Stack};
 pub use recorder::{

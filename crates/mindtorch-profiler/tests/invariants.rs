@@ -369,7 +369,12 @@ proptest! {
     #[test]
     fn every_session_sees_exactly_its_part_of_any_program(program in program()) {
         World::new(|model: &Model, window: usize, to, trace: &Trace| {
-            assert_eq!(seen(trace), model.expected(&model.windows[window], to));
+            let (mut seen, expected) = (seen(trace), model.expected(&model.windows[window], to));
+            // A span without a stack of its own has that of others, which is not for this model.
+            for (row, _) in seen.rows.iter_mut().zip(&expected.rows).filter(|(_, expected)| expected.frame.is_none()) {
+                row.frame = None;
+            }
+            assert_eq!(seen, expected);
             assert_consistent(trace);
         })
         .run(&program, 1);

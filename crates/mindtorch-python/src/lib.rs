@@ -3,31 +3,18 @@
 //! Thin: a class here holds data of the engine's and answers questions about it. Signatures, defaults and the life of a
 //! profiler are in the Python package. The interpreter lock is released wherever the work grows with what was recorded.
 
-mod averages;
 mod bindings;
 mod error;
-mod events;
 mod graph;
 mod interop;
-mod profile;
-mod record_function;
-mod rows;
+mod profiler;
 mod tensor;
-mod view;
 
 /// The native half of `mindtorch_v2`.
 #[pyo3::pymodule]
 mod _core {
     #[pymodule_export]
-    use crate::averages::FunctionEventAvg;
-    #[pymodule_export]
-    use crate::events::{FunctionEvent, Interval};
-    #[pymodule_export]
-    use crate::profile::{Results, Session};
-    #[pymodule_export]
-    use crate::record_function::RecordFunction;
-    #[pymodule_export]
-    use crate::rows::{EventList, EventListIterator};
+    use crate::profiler::{AverageRows, EventRows, RecordFunction, Results, Session, render_table};
     #[pymodule_export]
     use crate::tensor::{PyDType, PyDevice, PyGenerator, PyTensor};
 

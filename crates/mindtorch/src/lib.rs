@@ -26,7 +26,6 @@ mod shape;
 mod storage;
 mod tensor;
 
-pub use dispatch::set_stack_source;
 pub use dtype::{DType, Element, Scalar, default_dtype, set_default_dtype};
 pub use error::{Error, ErrorKind, Result};
 pub use generator::{Generator, InvalidState};

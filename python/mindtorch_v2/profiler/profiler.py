@@ -1,47 +1,201 @@
-"""``profile``: from when to when to record, and what to do then."""
+"""``profile``: which steps of a program to record, and what to do then."""
 
 from __future__ import annotations
 
 import os
 
-from mindtorch_v2._core import Session
-from mindtorch_v2.profiler.activities import ProfilerActivity, parse_activities, supported_activities
+from mindtorch_v2.autograd.profiler import KinetoStepTracker
+from mindtorch_v2.profiler._base import _KinetoProfile
+from mindtorch_v2.profiler._configs import (
+    CuspyConfig,
+    PerformanceMetricsConfig,
+    ProfilerActivityConfig,
+    _ExperimentalConfig,
+)
+from mindtorch_v2.profiler._errors import NotStartedError
+from mindtorch_v2.profiler._handlers import tensorboard_trace_handler
+from mindtorch_v2.profiler._schedule import ProfilerAction, always_record, checked, schedule
+from mindtorch_v2.profiler._warnings import warn_once, warn_user
+from mindtorch_v2.profiler.activities import (
+    ProfilerActivity,
+    kineto_available,  # noqa: F401 (torch has it here)
+    supported_activities,
+)
 
 # Not imported from typing, which takes longer to import than this package.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import TracebackType
+    from typing import Any
 
     from typing_extensions import Self
 
-    from mindtorch_v2._core import EventList, FunctionEvent, FunctionEventAvg, Results
+    from mindtorch_v2.autograd import profiler as _engine
+    from mindtorch_v2.autograd._stats import _ProfilerStats
+    from mindtorch_v2.profiler._base import TraceObserver
+    from mindtorch_v2.profiler.activities import Activities
+    from mindtorch_v2.profiler.execution_trace import ExecutionTraceObserver
+
+__all__ = [
+    "CuspyConfig",
+    "ExecutionTraceObserver",
+    "PerformanceMetricsConfig",
+    "ProfilerAction",
+    "ProfilerActivityConfig",
+    "profile",
+    "schedule",
+    "supported_activities",
+    "tensorboard_trace_handler",
+]
+
+PROFILER_STEP_NAME = "ProfilerStep"
 
 
-class profile:
-    """Records what the program does, on all of its threads, from start to stop.
+def __getattr__(name: str) -> Any:
+    if name == "ExecutionTraceObserver":
+        from mindtorch_v2.profiler.execution_trace import ExecutionTraceObserver  # noqa: PLC0415 (few need it)
 
-    Any number may run at once, nested or overlapping, started and stopped on any threads; none disturbs another.
+        return ExecutionTraceObserver
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+_NONE, _WARMUP, _RECORD = ProfilerAction.NONE, ProfilerAction.WARMUP, ProfilerAction.RECORD
+_SAVE, _STOPPED = ProfilerAction.RECORD_AND_SAVE, ProfilerAction.DEVICE_STOPPED
+
+_P, _S, _X, _R = "prepare_trace", "start_trace", "stop_trace", "_trace_ready"
+
+# What is done on the way from one action to the next; None is the end.
+_TRANSITIONS: dict[tuple[ProfilerAction, ProfilerAction | None], tuple[str, ...]] = {
+    (_NONE, _NONE): (),
+    (_NONE, _WARMUP): (_P,),
+    (_NONE, _RECORD): (_P, _S),
+    (_NONE, _SAVE): (_P, _S),
+    (_NONE, _STOPPED): ("_unreachable",),
+    (_NONE, None): (),
+    (_WARMUP, _NONE): ("_warn_incorrect", _S, _X),
+    (_WARMUP, _WARMUP): (),
+    (_WARMUP, _RECORD): (_S,),
+    (_WARMUP, _SAVE): (_S,),
+    (_WARMUP, _STOPPED): (_S, _X, _R),
+    (_WARMUP, None): (_S, _X),
+    (_RECORD, _NONE): ("_warn_incorrect", _X),
+    # Prepared, unlike in PyTorch: what comes next records too.
+    (_RECORD, _WARMUP): ("_warn_incorrect", _X, _P),
+    (_RECORD, _RECORD): (),
+    (_RECORD, _SAVE): (),
+    (_RECORD, _STOPPED): (_X, _R),
+    (_RECORD, None): (_X, _R),
+    (_SAVE, _NONE): (_X, _R),
+    (_SAVE, _WARMUP): (_X, _R, _P),
+    (_SAVE, _RECORD): (_X, _R, _P, _S),
+    (_SAVE, _SAVE): (_X, _R, _P, _S),
+    (_SAVE, _STOPPED): ("_unreachable",),
+    (_SAVE, None): (_X, _R),
+    (_STOPPED, _NONE): (),
+    (_STOPPED, _WARMUP): (_P,),
+    (_STOPPED, _RECORD): (_P, _S),
+    (_STOPPED, _SAVE): (_P, _S),
+    (_STOPPED, _STOPPED): (),
+    (_STOPPED, None): (),
+}
+
+
+class profile(_KinetoProfile):
+    """Records what the program does, on all of its threads, from start to stop or at the steps of a schedule.
+
+    Any number may run at once, nested or overlapping, started, stepped and stopped on any threads; none disturbs
+    another. A child that is forked does not record: there the profiler is over, and may be started anew.
 
     Args:
-        activities: what to record: ``ProfilerActivity`` members or their names. None records all that is supported.
-        on_trace_ready: called with the profile when a recording has ended, once for each.
+        activities: what to record: ``ProfilerActivity`` members, or ``"CPU"``, ``"NPU"``, ``"CUDA"``, ``"GPU"``; in a
+            dict, with the list of the types of events to keep. None records all that this machine supports.
+        schedule: says for each step whether to record it; see ``schedule``. None records all steps.
+        on_trace_ready: called with this object when a recording has ended, once for each. What it raises reaches the
+            caller of ``step()`` or ``stop()``, and the profiler goes on.
+        record_shapes: keep the shapes, types and strides of the inputs of ops.
+        profile_memory: attribute memory to the ops that allocate and free it.
+        with_stack: record Python functions, and the stacks of ops and scopes.
+        with_flops: estimate the floating point operations of ops.
+        with_modules: deprecated: ``with_stack`` shows modules.
+        experimental_config: see ``_ExperimentalConfig``.
+        execution_trace_observer: an object whose ``start()`` and ``stop()`` are called with each recording, and
+            ``cleanup()`` at the end of the ``with`` block.
+        acc_events: let ``events()`` and ``key_averages()`` show all cycles, not the last one only. The memory that
+            this takes grows with every cycle.
+        custom_trace_id_callback: returns the id of the next trace; an empty one is not written. Without it, ids are
+            random.
+        post_processing_timeout_s: 0 makes no events at all. Otherwise they are complete, and a warning is logged if
+            making them took longer.
+
+    >>> from mindtorch_v2.profiler import profile, record_function, schedule
+    >>> def report(prof):
+    ...     print(prof.step_num, [event.name for event in prof.events()])
+    >>> with profile(schedule=schedule(wait=1, warmup=1, active=1), on_trace_ready=report) as prof:
+    ...     for _ in range(3):
+    ...         with record_function("work"):
+    ...             pass
+    ...         prof.step()
+    3 ['ProfilerStep*', 'work']
     """
 
     def __init__(
         self,
         *,
-        activities: Iterable[ProfilerActivity | str] | None = None,
-        on_trace_ready: Callable[[profile], object] | None = None,
+        activities: Activities | None = None,
+        schedule: Callable[[int], ProfilerAction] | None = None,
+        on_trace_ready: Callable[..., Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: _ExperimentalConfig | None = None,
+        execution_trace_observer: TraceObserver | None = None,
+        acc_events: bool = False,
+        custom_trace_id_callback: Callable[[], str] | None = None,
+        post_processing_timeout_s: float | None = None,
     ) -> None:
-        self.activities = parse_activities(activities)
+        super().__init__(
+            activities=activities,
+            record_shapes=record_shapes,
+            profile_memory=profile_memory,
+            with_stack=with_stack,
+            with_flops=with_flops,
+            with_modules=with_modules,
+            experimental_config=experimental_config,
+            execution_trace_observer=execution_trace_observer,
+            acc_events=acc_events,
+            custom_trace_id_callback=custom_trace_id_callback,
+            post_processing_timeout_s=post_processing_timeout_s,
+        )
+        if not self.activities:
+            raise AssertionError("No valid profiler activities found")
+        self.schedule = always_record if schedule is None else schedule
+        self.record_steps = schedule is not None
         self.on_trace_ready = on_trace_ready
-        self._session: Session | None = None
-        if not self.activities <= supported_activities():
-            # Imported here, since few need it and the package is to be imported quickly.
-            import warnings  # noqa: PLC0415
+        self.step_num = 0
+        # PyTorch has the open step here. Steps belong to the recording, so that profilers do not see each other's.
+        self.step_rec_fn: None = None
+        self.current_action = self._prev_schedule_action = checked(self.schedule(0), 0)
+        # The process in which this is running, and how often it was started.
+        self._running_in: int | None = None
+        self._starts = 0
+        # Whether a recording has ended that the handler was not told of.
+        self._has_ended = False
+        self._is_in_handler = False
+        self._is_stepping = False
+        self._transition: tuple[ProfilerAction, ProfilerAction | None] = (_NONE, self.current_action)
+        KinetoStepTracker.init_step_count(PROFILER_STEP_NAME)
 
-            warnings.warn("NPU is not available, disabling NPU profiling", UserWarning, stacklevel=2)
+    @property
+    def _is_running(self) -> bool:
+        return self._running_in == os.getpid()
+
+    @property
+    def action_map(self) -> dict[tuple[ProfilerAction, ProfilerAction | None], list[Callable[[], Any]]]:
+        """What is done on the way from one action to the next; None is the end."""
+        return {pair: [getattr(self, name) for name in names] for pair, names in _TRANSITIONS.items()}
 
     def __enter__(self) -> Self:
         self.start()
@@ -50,59 +204,181 @@ class profile:
     def __exit__(
         self,
         exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
     ) -> None:
-        self.stop()
+        try:
+            self.stop()
+        finally:
+            KinetoStepTracker.erase_step_count(PROFILER_STEP_NAME)
+            if self.execution_trace_observer is not None:
+                self.execution_trace_observer.cleanup()
 
     def start(self) -> None:
-        """Start to record. What an earlier recording of this object holds is let go."""
-        if self._session is not None and self._session.is_running:
-            raise RuntimeError("Profiler is already running: stop it before starting it again")
-        activities = self.activities & supported_activities()
-        if not activities:
-            raise AssertionError("No activities specified for the profiler")
-        self._session = Session(
-            cpu=ProfilerActivity.CPU in activities,
-            device=ProfilerActivity.NPU in activities,
-            first_step=self.step_num,
-        )
+        """Start, at the step where an earlier recording of this object stopped.
+
+        Raises:
+            RuntimeError: it is running already, and goes on.
+        """
+        with self._changing():
+            if self._is_running:
+                raise RuntimeError("Profiler is already running: stop it before starting it again")
+            self._running_in = os.getpid()
+            self._starts += 1
+            try:
+                self._transit_action(_NONE, self.current_action)
+            except BaseException:
+                self._running_in = None
+                self._starts -= 1
+                raise
 
     def stop(self) -> None:
-        """End the recording and call ``on_trace_ready``. Stopping again does nothing."""
-        if self._session is None:
-            raise AssertionError("Profiler must be initialized before stopping trace")
-        if self._session.finish() and self.on_trace_ready is not None:
-            self.on_trace_ready(self)
+        """End the recording, if there is one, and call ``on_trace_ready``. Stopping again does nothing.
+
+        Raises:
+            AssertionError: it was never started. It is a RuntimeError too.
+        """
+        with self._changing():
+            if self._starts == 0:
+                raise NotStartedError("Profiler must be initialized before stopping trace")
+            if self._is_running:
+                self._running_in = None
+                action, self.current_action = self.current_action, self._prev_schedule_action
+                # A handler is called between two recordings: there is none to end.
+                if not self._is_in_handler:
+                    self._transit_action(action, None)
 
     def step(self) -> None:
-        """Say that the next step of the program begins. Events carry the number of their step."""
-        if self._session is None or not self._session.step():
-            raise RuntimeError("Profiler must be running to step: call start() first, or use it in a with statement")
+        """Say that the next step of the program begins. Events carry the number of their step.
 
-    @property
-    def step_num(self) -> int:
-        """The number of the current step. A later recording of the same object goes on counting."""
-        return 0 if self._session is None else self._session.step_num
+        Raises:
+            RuntimeError: it is not running, or this was called by ``on_trace_ready``.
+        """
+        with self._changing():
+            if not self._is_running:
+                raise NotStartedError("Profiler must be running to step: call start() first, or use a with statement")
+            if self._is_in_handler:
+                raise RuntimeError("on_trace_ready is called in the middle of a step: it cannot make another")
+            step = self.step_num + 1
+            # Before anything changes, so that a schedule that fails changes nothing.
+            scheduled = checked(self.schedule(step), step)
+            action, before = self.current_action, self._prev_schedule_action
+            self.step_num = step
+            self._prev_schedule_action = scheduled
+            self.current_action = self._next_action(action, before, scheduled)
+            if self.profiler is not None and _X not in _TRANSITIONS[action, self.current_action]:
+                self.profiler._recording.step()
+            self._is_stepping = True
+            try:
+                self._transit_action(action, self.current_action)
+            finally:
+                self._is_stepping = False
+                if os.environ.get("KINETO_USE_DAEMON"):
+                    KinetoStepTracker.increment_step(PROFILER_STEP_NAME)
 
-    def events(self) -> EventList[FunctionEvent]:
-        """Return every event, in the order of time. While running: those so far."""
-        return self._results("accessing events").events()
+    def _next_action(self, action: ProfilerAction, before: ProfilerAction, scheduled: ProfilerAction) -> ProfilerAction:
+        """Return what comes after ``action``: what is scheduled, unless the device has stopped by itself."""
+        if action is _STOPPED:
+            is_next_cycle = before is _SAVE or scheduled is _NONE
+            return scheduled if is_next_cycle else _STOPPED
+        if action in {_WARMUP, _RECORD} and scheduled is not _NONE and self.use_device and self._has_device_stopped():
+            warn_user(
+                f"Device profiling activity collection was stopped early at step {self.step_num}. Profiler schedule is "
+                "proceeding until next cycle without actual profiler activity collection."
+            )
+            return _STOPPED
+        return scheduled
 
-    def key_averages(self) -> EventList[FunctionEventAvg]:
-        """Return the events grouped by name, with sums and averages. While running: those so far."""
-        return self._results("getting key averages").key_averages()
+    def _has_device_stopped(self) -> bool:
+        """Say whether the device has stopped to report what it does: the NPU never does."""
+        return False
 
-    def export_chrome_trace(self, path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> None:
-        """Write a trace for chrome://tracing or ui.perfetto.dev; compressed if the path ends in ``.gz``."""
-        results = self._results("exporting chrome trace")
-        name = os.fsdecode(path)
-        if "\0" in name:
-            # As open() says it; the engine would report that the file cannot be created.
-            raise ValueError("embedded null byte")
-        results.export_chrome_trace(name)
+    def _transit_action(self, prev_action: ProfilerAction, current_action: ProfilerAction | None) -> None:
+        self._transition = prev_action, current_action
+        self._run(_TRANSITIONS[prev_action, current_action])
 
-    def _results(self, purpose: str) -> Results:
-        if self._session is None:
-            raise AssertionError(f"Profiler must be initialized before {purpose}")
-        return self._session.results()
+    def _run(self, names: tuple[str, ...]) -> None:
+        if not names:
+            return
+        name, rest = names[0], names[1:]
+        if name == _S and not self._is_prepared:
+            # Preparing it has failed before.
+            self.prepare_trace()
+        if name in {_P, _S}:
+            # What follows needs it.
+            getattr(self, name)()
+            self._run(rest)
+            return
+        starts = self._starts
+        try:
+            getattr(self, name)()
+        finally:
+            # Neither a handler nor an observer that fails keeps the next cycle from being recorded; a handler that
+            # calls stop() does, even if it starts anew.
+            if name != _R or (self._is_running and self._starts == starts):
+                self._run(rest)
+
+    def _warn_incorrect(self) -> None:
+        before, after = self._transition
+        warn_user(f"Incorrect schedule: {before.name} followed by {after.name if after is not None else 'the end'}")
+
+    def _unreachable(self) -> None:
+        before, after = self._transition
+        after_name = None if after is None else after.name
+        raise RuntimeError(f"Profiler internal error: {before.name} -> {after_name} should be unreachable")
+
+    def prepare_trace(self) -> None:
+        """Make ready what the next recording needs, its id among it."""
+        if self._is_stepping and self.profiler is not None and not self.acc_events:
+            warn_once(
+                "Warning: Profiler clears events at the end of each cycle. Only events from the current cycle will be "
+                "reported. To keep events across cycles, set acc_events=True."
+            )
+        super().prepare_trace()
+
+    def _start_engine(self, profiler: _engine.profile) -> None:
+        self._has_ended = False
+        # A schedule that ends while it warms up records nothing, not even the step.
+        record_steps = self.record_steps and self._transition[1] in {_RECORD, _SAVE}
+        profiler._start_trace(record_steps=record_steps, first_step=self.step_num)
+
+    def _stop_engine(self, profiler: _engine.profile) -> None:
+        self._has_ended = profiler._stop_trace() or self._has_ended
+
+    def _trace_ready(self) -> None:
+        if self._has_ended and self.on_trace_ready is not None:
+            self._has_ended = False
+            self._is_in_handler = True
+            try:
+                self.on_trace_ready(self)
+            finally:
+                self._is_in_handler = False
+
+    def toggle_collection_dynamic(self, enable: bool, activities: Iterable[ProfilerActivity | str]) -> None:
+        """Pause (False) or resume (True) the collection of activities, for the rest of this recording.
+
+        At a step that is not recorded this does nothing: a recording begins with all of its activities.
+
+        Args:
+            enable: whether to collect them.
+            activities: members of ``ProfilerActivity``, or their names.
+
+        Raises:
+            RuntimeError: the profiler is not running.
+        """
+        if not self._is_running:
+            raise NotStartedError("Profiler must be running to toggle what it collects: call start() first")
+        if self.profiler is not None and self.profiler._is_recording:
+            super().toggle_collection_dynamic(enable, activities)
+
+    def get_trace_id(self) -> str | None:
+        """Return the id of the current cycle's trace, or None before the first."""
+        return None if self.profiler is None else self.profiler.trace_id
+
+    def set_custom_trace_id_callback(self, callback: Callable[[], str] | None) -> None:
+        """Take the ids of traces from ``callback``, from the next cycle on."""
+        self.custom_trace_id_callback = callback
+
+    def _stats(self) -> _ProfilerStats | None:
+        """Return what profiling itself took, or None before the first recording."""
+        return None if self.profiler is None else self.profiler._stats

@@ -6,6 +6,7 @@
 
 use crate::error::Error;
 use crate::names::Stack;
+use crate::recorder::SpanKind;
 use crate::trace::Trace;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
@@ -49,7 +50,10 @@ pub(super) fn write(trace: &Trace, metric: StackMetric, out: &mut dyn Write) -> 
     for row in 0..trace.spans.len() {
         let stack = trace.spans.stack.get(row);
         let path = if stack != 0 {
-            *stacks.entry(stack).or_insert_with(|| tree.path_of_stack(Stack(stack)))
+            let around = *stacks.entry(stack).or_insert_with(|| tree.path_of_stack(Stack(stack)));
+            // A function's stack is that of its caller.
+            let is_function = trace.spans.kind[row] == SpanKind::Function;
+            if is_function { tree.path(around, names[trace.spans.name[row] as usize]) } else { around }
         } else {
             // A parent comes before what it contains; a span without one is at the root.
             let around = paths.get(trace.spans.parent[row] as usize).copied().unwrap_or(ROOT);

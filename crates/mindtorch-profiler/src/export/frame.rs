@@ -3,7 +3,7 @@
 /// The frame's file, line and function. `None` if it has another form.
 ///
 /// A path may have the form of a frame in it, so the last place that fits is the one.
-pub(super) fn parts(frame: &str) -> Option<(&str, &str, &str)> {
+pub fn parts(frame: &str) -> Option<(&str, &str, &str)> {
     frame.rmatch_indices("): ").find_map(|(at, separator)| {
         let (file, line) = frame[..at].rsplit_once('(')?;
         let is_number = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());

@@ -5,6 +5,8 @@ mod chrome;
 mod file;
 mod folded;
 mod frame;
+
+pub use frame::parts as frame_parts;
 mod json;
 
 pub use chrome::ChromeTrace;

@@ -15,13 +15,19 @@ pub enum SpanKind {
     Annotation,
     /// A call into a device's runtime, such as a launch.
     Runtime,
+    /// A function of an interpreted language: its frame is part of the stack of all that it contains.
+    Function,
 }
 
 impl SpanKind {
     /// The activity that collects it.
     #[inline]
     pub(crate) fn needs(self) -> Capture {
-        if matches!(self, Self::Runtime) { Capture::DEVICE } else { Capture::CPU }
+        match self {
+            Self::Runtime => Capture::DEVICE,
+            Self::Function => Capture::FUNCTIONS,
+            Self::Op | Self::Backward | Self::Annotation => Capture::CPU,
+        }
     }
 
     #[inline]
@@ -31,6 +37,7 @@ impl SpanKind {
             Self::Backward => RecordKind::Backward,
             Self::Annotation => RecordKind::Annotation,
             Self::Runtime => RecordKind::Runtime,
+            Self::Function => RecordKind::Function,
         }
     }
 
@@ -41,6 +48,7 @@ impl SpanKind {
             RecordKind::Backward => Some(Self::Backward),
             RecordKind::Annotation => Some(Self::Annotation),
             RecordKind::Runtime => Some(Self::Runtime),
+            RecordKind::Function => Some(Self::Function),
             _ => None,
         }
     }
@@ -90,6 +98,15 @@ impl SpanArgs {
     /// Where in the source the span began.
     pub fn stack(mut self, stack: Stack) -> Self {
         self.stack = stack;
+        self
+    }
+
+    /// For a [`SpanKind::Function`]: the line of its caller that called it, and, if it is a call of a module, the number of
+    /// that module among those of its class, from 0.
+    #[inline]
+    pub fn call(mut self, line: u32, module: Option<u32>) -> Self {
+        self.inputs = Inputs(line);
+        self.stack = Stack(module.map_or(0, |module| module + 1));
         self
     }
 

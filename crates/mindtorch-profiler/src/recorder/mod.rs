@@ -14,7 +14,7 @@ pub(crate) use chunk::Chunk;
 pub use event::{Device, DeviceSpan, Memory, SpanArgs, SpanId, SpanKind, Ticks};
 pub use global::{Span, capture, counter, device_span, mark, memory, thread_number};
 pub(crate) use global::{begin_annotation, os_thread_id};
-pub(crate) use record::{Head, RecordKind, Words, unpair};
+pub(crate) use record::{Head, RecordKind, RecordKinds, Words, unpair};
 pub use writer::{SpanToken, ThreadWriter};
 
 use crate::capture::Capture;

@@ -7,6 +7,7 @@
 //! ```text
 //! slot 1   w0              w1         w2                                        w3
 //! span     begin ticks     end ticks  name:32 | track:16 | flags:8 | kind:8     inputs:32 | stack:32
+//! function as above                   as above                                  line that called:32 | stack:32
 //! memory   ticks           address    name 0 = host, 1 = device; track = number bytes (signed)
 //! device   begin ticks     end ticks  as above, track = stream                  device:32 | 0
 //! counter  ticks           value f64  as above                                  0
@@ -78,6 +79,7 @@ pub(crate) enum RecordKind {
     Copy = 7,
     Counter = 8,
     Mark = 9,
+    Function = 10,
 }
 
 impl RecordKind {
@@ -91,6 +93,7 @@ impl RecordKind {
             6 => Self::Kernel,
             7 => Self::Copy,
             8 => Self::Counter,
+            10 => Self::Function,
             _ => Self::Mark,
         }
     }
@@ -104,7 +107,22 @@ impl RecordKind {
     /// Whether it is closed after it was opened (a device span is recorded when it is over).
     #[inline]
     pub(crate) fn is_span(self) -> bool {
-        matches!(self, Self::Op | Self::Backward | Self::Annotation | Self::Runtime)
+        matches!(self, Self::Op | Self::Backward | Self::Annotation | Self::Runtime | Self::Function)
+    }
+}
+
+/// A set of kinds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RecordKinds(u16);
+
+impl RecordKinds {
+    pub(crate) fn add(&mut self, kind: RecordKind) {
+        self.0 |= 1 << kind as u16;
+    }
+
+    #[inline]
+    pub(crate) fn contains(self, kind: RecordKind) -> bool {
+        self.0 & 1 << kind as u16 != 0
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Session, SessionSettings};
 use crate::capture::Capture;
-use crate::recorder::Recorder;
+use crate::recorder::{RecordKinds, Recorder, SpanKind};
 
 /// What a [`Session`] collects. Each switch has the name and the meaning that it has in `torch.profiler.profile`.
 ///
@@ -24,8 +24,14 @@ pub struct SessionBuilder {
 
 impl Default for SessionBuilder {
     fn default() -> Self {
-        let settings =
-            SessionSettings { capture: Capture::ACTIVITIES, record_steps: false, first_step: 0, metadata: Vec::new() };
+        let settings = SessionSettings {
+            capture: Capture::ACTIVITIES,
+            record_steps: false,
+            first_step: 0,
+            left_out: RecordKinds::default(),
+            keeps_overloads: true,
+            metadata: Vec::new(),
+        };
         Self { recorder: None, settings }
     }
 }
@@ -72,6 +78,18 @@ impl SessionBuilder {
     /// A text to write into the trace file.
     pub fn metadata(mut self, key: &str, value: &str) -> Self {
         self.settings.metadata.push((key.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Whether to keep the names of operators' overloads, which is the default.
+    pub fn overload_names(mut self, on: bool) -> Self {
+        self.settings.keeps_overloads = on;
+        self
+    }
+
+    /// Leaves spans of this kind out of the trace.
+    pub fn without(mut self, kind: SpanKind) -> Self {
+        self.settings.left_out.add(kind.record_kind());
         self
     }
 

@@ -6,7 +6,7 @@ pub use builder::SessionBuilder;
 
 use crate::capture::Capture;
 use crate::quiet::{Quiet, QuietDrop};
-use crate::recorder::{CarriedSpan, Cut, Recorder, Stream, WindowId};
+use crate::recorder::{CarriedSpan, Cut, RecordKinds, Recorder, Stream, WindowId};
 use crate::sync::{Arc, Mutex, MutexGuard};
 use crate::trace::{Trace, TraceBuilder};
 use std::sync::PoisonError;
@@ -61,6 +61,8 @@ pub(crate) struct SessionSettings {
     pub(crate) capture: Capture,
     pub(crate) record_steps: bool,
     pub(crate) first_step: usize,
+    pub(crate) left_out: RecordKinds,
+    pub(crate) keeps_overloads: bool,
     pub(crate) metadata: Vec<(String, String)>,
 }
 

@@ -2,9 +2,10 @@
 
 use super::Average;
 use super::times::{Row, Times};
+use super::visible::Visible;
 use crate::names::{Inputs, STACKS, Stack};
 use crate::recorder::{Device, SpanKind};
-use crate::trace::{Sparse, Trace, key};
+use crate::trace::{MemoryRow, Sparse, Trace, key};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -20,6 +21,8 @@ pub struct GroupBy {
     pub overload: bool,
     /// The number of the accelerator that device work ran on.
     pub device: bool,
+    /// Whether functions of an interpreted language have groups; if not, their time is that of the spans around them.
+    pub functions: bool,
 }
 
 const NO_GROUP: u32 = u32::MAX;
@@ -32,6 +35,7 @@ pub(super) struct Grouping<'a> {
     is_by_key: bool,
     /// Every event is a group.
     is_single: bool,
+    visible: Visible,
     /// The names that groups are known by: `ProfilerStep#7` is one of `ProfilerStep*`.
     keys: Vec<u32>,
     key_texts: Vec<Arc<str>>,
@@ -67,20 +71,35 @@ impl<'a> Grouping<'a> {
     pub(super) fn of(trace: &'a Trace, by: GroupBy) -> Vec<Average> {
         let mut grouping = Self::new(trace, by);
         grouping.add_spans();
+        grouping.add_hidden_spans();
         grouping.add_device_spans();
         grouping.add_memory_outside_spans();
         grouping.finish()
     }
 
     pub(super) fn single_events(trace: &'a Trace) -> Vec<Average> {
-        let mut grouping =
-            Self::new(trace, GroupBy { shapes: true, stack_depth: usize::MAX, overload: true, device: true });
+        let mut grouping = Self::new(
+            trace,
+            GroupBy { shapes: true, stack_depth: usize::MAX, overload: true, device: true, functions: true },
+        );
         grouping.is_single = true;
+        let mut groups: FxHashMap<usize, usize> = FxHashMap::default();
         for row in trace.rows_by_time() {
             let row = row as usize;
-            let details = grouping.details(row);
-            let group = grouping.new_group(row, details);
-            grouping.add_span(group, Row::of(trace, row));
+            if grouping.visible.owner(row) == Some(row) {
+                let details = grouping.details(row);
+                let group = grouping.new_group(row, details);
+                grouping.add_span(group, Row::of(trace, row));
+                if !grouping.visible.is_all() {
+                    groups.insert(row, group);
+                }
+            }
+        }
+        for &row in &trace.repeated {
+            let owner = grouping.visible.owner(row as usize);
+            if let Some(&group) = owner.and_then(|owner| groups.get(&owner)) {
+                grouping.add_hidden(group, row as usize);
+            }
         }
         grouping.add_device_spans();
         grouping.add_memory_outside_spans();
@@ -97,12 +116,14 @@ impl<'a> Grouping<'a> {
             && spans.cpu_memory.own.is_empty()
             && spans.device_memory.own.is_empty());
         let (groups, times, group_of_row) = (Vec::new(), Vec::new(), Sparse::default());
-        let is_by_key = by == GroupBy::default();
+        let is_by_key = by == GroupBy { functions: by.functions, ..GroupBy::default() };
+        let visible = Visible::new(trace, by.functions);
         Self {
             trace,
             by,
             is_by_key,
             is_single: false,
+            visible,
             keys,
             key_texts,
             by_key,
@@ -126,10 +147,37 @@ impl<'a> Grouping<'a> {
             for (row, ((names, times), selves)) in rows.zip(names.zip(times).zip(selves)) {
                 let (((&name, &kind), (&start, duration)), (self_ns, &flags)) = ((names, times), selves);
                 let end = start + duration;
+                if self.visible.owner(row) != Some(row) {
+                    continue;
+                }
                 let group = self.group_of(row, name, kind);
                 self.add_span(group, Row { row, thread, start, end, self_ns, flags });
             }
         }
+    }
+
+    /// Adds what is not shown to what is around it.
+    fn add_hidden_spans(&mut self) {
+        if self.visible.is_all() {
+            return;
+        }
+        let spans = &self.trace.spans;
+        for row in 0..spans.len() {
+            if let Some(owner) = self.visible.owner(row).filter(|&owner| owner != row) {
+                let group = self.group_of(owner, spans.name[owner], spans.kind[owner]);
+                self.add_hidden(group, row);
+            }
+        }
+    }
+
+    /// Adds the own amounts of a span to a group; the totals have them already.
+    fn add_hidden(&mut self, group: usize, row: usize) {
+        let spans = &self.trace.spans;
+        self.times[group].self_cpu += spans.self_ns.get(row);
+        let sums = &mut self.groups[group].sums;
+        add(&mut sums.self_device_ns, spans.device_ns.own.get(row));
+        add_signed(&mut sums.self_cpu_memory, spans.cpu_memory.own.get(row));
+        add_signed(&mut sums.self_device_memory, spans.device_memory.own.get(row));
     }
 
     #[inline]
@@ -160,8 +208,7 @@ impl<'a> Grouping<'a> {
     fn new_group(&mut self, row: usize, details: Details) -> usize {
         let spans = &self.trace.spans;
         let key = &self.key_texts[self.keys[spans.name[row] as usize] as usize];
-        let is_annotation = spans.kind[row] == SpanKind::Annotation;
-        self.push(Average { is_annotation, ..empty(Arc::clone(key)) }, details)
+        self.push(Average { kind: Some(spans.kind[row]), ..Average::new(Arc::clone(key)) }, details)
     }
 
     fn details(&mut self, row: usize) -> Details {
@@ -235,7 +282,7 @@ impl<'a> Grouping<'a> {
             let known = by_name.get(&(row.name, device)).copied().filter(|_| !self.is_single);
             let group = known.unwrap_or_else(|| {
                 let key = Arc::clone(&self.trace.names[row.name as usize]);
-                self.push(Average { device: Device::Npu(row.device), ..empty(key) }, Details::default())
+                self.push(Average { device: Device::Npu(row.device), ..Average::new(key) }, Details::default())
             });
             by_name.insert((row.name, device), group);
             self.times[group].count += 1;
@@ -250,10 +297,12 @@ impl<'a> Grouping<'a> {
     fn add_memory_outside_spans(&mut self) {
         let key: Arc<str> = "[memory]".into();
         let mut known = None;
-        for row in self.trace.memory.iter().filter(|row| row.span.is_none()) {
+        let visible = std::mem::replace(&mut self.visible, Visible::ALL);
+        let is_outside = |row: &&MemoryRow| row.span.and_then(|span| visible.owner(span as usize)).is_none();
+        for row in self.trace.memory.iter().filter(is_outside) {
             let group = known
                 .filter(|_| !self.is_single)
-                .unwrap_or_else(|| self.push(empty(Arc::clone(&key)), Details::default()));
+                .unwrap_or_else(|| self.push(Average::new(Arc::clone(&key)), Details::default()));
             known = Some(group);
             self.times[group].count += 1;
             self.times[group].first_start = self.times[group].first_start.min(row.at_ns);
@@ -266,6 +315,7 @@ impl<'a> Grouping<'a> {
                 add_signed(&mut sums.self_device_memory, row.bytes);
             }
         }
+        self.visible = visible;
     }
 
     fn push(&mut self, sums: Average, details: Details) -> usize {
@@ -275,7 +325,7 @@ impl<'a> Grouping<'a> {
     }
 
     fn finish(self) -> Vec<Average> {
-        let Self { trace, groups, times, .. } = self;
+        let Self { trace, groups, times, visible, .. } = self;
         let mut all: Vec<(Group, Times)> = groups.into_iter().zip(times).collect();
         all.sort_by_key(|(_, times)| (times.first_start, Reverse(times.first_end)));
         let finish = |(group, times): (Group, Times)| {
@@ -286,7 +336,7 @@ impl<'a> Grouping<'a> {
                 cpu_total_ns: times.cpu_total,
                 self_cpu_ns: times.self_cpu,
                 first_start_ns: times.first_start,
-                has_parent: first.is_some_and(|span| span.parent().is_some()),
+                has_parent: first.is_some_and(|span| visible.has_parent(trace, span.row())),
                 is_async: first.is_some_and(|span| span.is_async()),
                 inputs: Inputs(group.details.inputs),
                 stack: Stack(group.details.stack).frames(),
@@ -319,28 +369,4 @@ fn keys_of(names: &[Arc<str>]) -> (Vec<u32>, Vec<Arc<str>>) {
         })
     });
     (keys.collect(), texts)
-}
-
-fn empty(key: Arc<str>) -> Average {
-    Average {
-        key,
-        count: 0,
-        cpu_total_ns: 0,
-        self_cpu_ns: 0,
-        device_total_ns: 0,
-        self_device_ns: 0,
-        cpu_memory: 0,
-        self_cpu_memory: 0,
-        device_memory: 0,
-        self_device_memory: 0,
-        flops: 0,
-        device: Device::Cpu,
-        is_annotation: false,
-        is_async: false,
-        has_parent: false,
-        inputs: Inputs::NONE,
-        stack: Vec::new(),
-        overload: Arc::default(),
-        first_start_ns: 0,
-    }
 }

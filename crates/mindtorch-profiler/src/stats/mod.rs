@@ -4,13 +4,14 @@ mod format;
 mod group;
 mod table;
 mod times;
+mod visible;
 
 pub use group::GroupBy;
 pub use table::{SortKey, TableOptions, TimeUnit, UnknownSortKey};
 
 use crate::capture::Capture;
 use crate::names::{Inputs, Name};
-use crate::recorder::Device;
+use crate::recorder::{Device, SpanKind};
 use crate::trace::Trace;
 use group::Grouping;
 use std::fmt;
@@ -33,6 +34,8 @@ pub struct Averages {
     rows: Vec<Average>,
     capture: Capture,
     lost: u64,
+    /// What the accelerator is called in the table.
+    device_label: Arc<str>,
 }
 
 /// The sums of one group of events.
@@ -62,8 +65,8 @@ pub struct Average {
     pub flops: u64,
     /// Where the events ran. Device work of one name that is not grouped by device has that of the first.
     pub device: Device,
-    /// Whether the events are annotations.
-    pub is_annotation: bool,
+    /// What the first event is; none for what devices did, and for memory outside of all spans.
+    pub kind: Option<SpanKind>,
     /// Whether the first event ended on another thread than it began.
     pub is_async: bool,
     /// Whether the first event is inside another.
@@ -72,6 +75,10 @@ pub struct Average {
     pub inputs: Inputs,
     /// The innermost frames, when grouped by stack.
     pub stack: Vec<Name>,
+    /// The shapes as a text, for rows that were not made from a trace; they have no `inputs`.
+    pub shapes_text: Option<Arc<str>>,
+    /// The number of a process among several; none for all that is made here.
+    pub node: Option<i64>,
     /// The operator's overload, when grouped by it.
     pub overload: Arc<str>,
     /// When the first event began, in nanoseconds since the start of the trace.
@@ -79,9 +86,41 @@ pub struct Average {
 }
 
 impl Average {
+    /// A group of nothing yet.
+    pub fn new(key: Arc<str>) -> Self {
+        Self {
+            key,
+            count: 0,
+            cpu_total_ns: 0,
+            self_cpu_ns: 0,
+            device_total_ns: 0,
+            self_device_ns: 0,
+            cpu_memory: 0,
+            self_cpu_memory: 0,
+            device_memory: 0,
+            self_device_memory: 0,
+            flops: 0,
+            device: Device::Cpu,
+            kind: None,
+            is_async: false,
+            has_parent: false,
+            inputs: Inputs::NONE,
+            shapes_text: None,
+            stack: Vec::new(),
+            node: None,
+            overload: Arc::default(),
+            first_start_ns: 0,
+        }
+    }
+
     /// Whether this is work of a device rather than of the host.
     pub fn is_device(&self) -> bool {
         self.device != Device::Cpu
+    }
+
+    /// Whether the events are annotations.
+    pub fn is_annotation(&self) -> bool {
+        self.kind == Some(SpanKind::Annotation)
     }
 
     /// The mean time on the host.
@@ -100,6 +139,12 @@ fn mean(total: u64, count: u64) -> f64 {
 }
 
 impl Averages {
+    /// A table's rows that were not made from a trace. `capture` says which columns there can be, and `device_label` what
+    /// the accelerator is called.
+    pub fn of_rows(rows: Vec<Average>, capture: Capture, device_label: &str) -> Self {
+        Self { rows, capture, lost: 0, device_label: device_label.into() }
+    }
+
     /// The groups.
     pub fn rows(&self) -> &[Average] {
         &self.rows
@@ -139,6 +184,6 @@ impl Trace {
     }
 
     fn averages_of(&self, rows: Vec<Average>) -> Averages {
-        Averages { rows, capture: self.header.capture, lost: self.header.lost }
+        Averages { rows, capture: self.header.capture, lost: self.header.lost, device_label: "NPU".into() }
     }
 }

@@ -135,7 +135,6 @@ impl SortKey {
     }
 }
 
-const DEVICE: &str = "NPU";
 const COLUMN_WIDTH: usize = 12;
 
 /// A column: its heading, its width, and its text for a row.
@@ -180,7 +179,8 @@ pub(super) fn render(averages: &Averages, options: &TableOptions) -> String {
     push_lines(&mut text, [separator.as_str()]);
     let _ = writeln!(text, "Self CPU time total: {}", time(totals.self_cpu_ns as f64, options.time_unit));
     if totals.has_device_time {
-        let _ = writeln!(text, "Self {DEVICE} time total: {}", time(totals.self_device_ns as f64, options.time_unit));
+        let device = &averages.device_label;
+        let _ = writeln!(text, "Self {device} time total: {}", time(totals.self_device_ns as f64, options.time_unit));
     }
     if averages.lost > 0 {
         let _ = writeln!(text, "Events lost: {}", averages.lost);
@@ -199,7 +199,11 @@ impl Totals {
     fn of(rows: &[&Average]) -> Self {
         Self {
             self_cpu_ns: rows.iter().map(|row| row.self_cpu_ns).sum(),
-            self_device_ns: rows.iter().filter(|row| row.is_device()).map(|row| row.self_device_ns).sum(),
+            self_device_ns: rows
+                .iter()
+                .filter(|row| row.is_device() && !row.is_annotation())
+                .map(|row| row.self_device_ns)
+                .sum(),
             has_device_time: rows.iter().any(|row| row.self_device_ns > 0),
         }
     }
@@ -207,6 +211,7 @@ impl Totals {
 
 fn columns<'a>(averages: &Averages, rows: &[&Average], options: &'a TableOptions, totals: Totals) -> Vec<Column<'a>> {
     let unit = options.time_unit;
+    let device = &averages.device_label;
     let max_name = options.max_name_column_width;
     let name_width = capped(rows.iter().map(|row| row.key.chars().count()), max_name);
     let mut columns: Vec<Column<'a>> = Vec::new();
@@ -226,22 +231,25 @@ fn columns<'a>(averages: &Averages, rows: &[&Average], options: &'a TableOptions
     add("CPU time avg", COLUMN_WIDTH, Box::new(move |row| time(row.cpu_mean_ns(), unit)));
     if totals.has_device_time {
         let whole = totals.self_device_ns;
-        add(&format!("Self {DEVICE}"), COLUMN_WIDTH, Box::new(move |row| time(row.self_device_ns as f64, unit)));
-        add(&format!("Self {DEVICE} %"), COLUMN_WIDTH, Box::new(move |row| share(row.self_device_ns, whole)));
-        add(&format!("{DEVICE} total"), COLUMN_WIDTH, Box::new(move |row| time(row.device_total_ns as f64, unit)));
-        add(&format!("{DEVICE} time avg"), COLUMN_WIDTH, Box::new(move |row| time(row.device_mean_ns(), unit)));
+        add(&format!("Self {device}"), COLUMN_WIDTH, Box::new(move |row| time(row.self_device_ns as f64, unit)));
+        add(&format!("Self {device} %"), COLUMN_WIDTH, Box::new(move |row| share(row.self_device_ns, whole)));
+        add(&format!("{device} total"), COLUMN_WIDTH, Box::new(move |row| time(row.device_total_ns as f64, unit)));
+        add(&format!("{device} time avg"), COLUMN_WIDTH, Box::new(move |row| time(row.device_mean_ns(), unit)));
     }
     if averages.capture.contains(Capture::MEMORY) {
         add("CPU Mem", COLUMN_WIDTH, Box::new(|row| memory(row.cpu_memory)));
         add("Self CPU Mem", COLUMN_WIDTH, Box::new(|row| memory(row.self_cpu_memory)));
         if rows.iter().any(|row| row.self_device_memory > 0) {
-            add(&format!("{DEVICE} Mem"), COLUMN_WIDTH, Box::new(|row| memory(row.device_memory)));
-            add(&format!("Self {DEVICE} Mem"), COLUMN_WIDTH, Box::new(|row| memory(row.self_device_memory)));
+            add(&format!("{device} Mem"), COLUMN_WIDTH, Box::new(|row| memory(row.device_memory)));
+            add(&format!("Self {device} Mem"), COLUMN_WIDTH, Box::new(|row| memory(row.self_device_memory)));
         }
     }
     add("# of Calls", COLUMN_WIDTH, Box::new(|row| row.count.to_string()));
-    if rows.iter().any(|row| row.inputs != Inputs::NONE) {
-        let width = capped(rows.iter().map(|row| shapes(row).len()), options.max_shapes_column_width);
+    if rows.iter().any(|row| row.node.is_some()) {
+        add("Node ID", COLUMN_WIDTH, Box::new(|row| row.node.unwrap_or(-1).to_string()));
+    }
+    if rows.iter().any(|row| row.inputs != Inputs::NONE || row.shapes_text.is_some()) {
+        let width = capped(rows.iter().map(|row| shapes(row).chars().count()), options.max_shapes_column_width);
         add("Input Shapes", width, Box::new(move |row| head(&shapes(row), width).to_owned()));
     }
     let frames = || rows.iter().flat_map(|row| &row.stack);
@@ -278,6 +286,9 @@ fn shortened(name: &str, max: Option<usize>) -> String {
 
 /// The inputs' shapes as Python prints them; torch shows none for a list of tensors.
 fn shapes(row: &Average) -> String {
+    if let Some(text) = &row.shapes_text {
+        return text.to_string();
+    }
     if row.inputs == Inputs::NONE {
         return String::new();
     }

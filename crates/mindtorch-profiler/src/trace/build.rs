@@ -1,15 +1,17 @@
 //! Building a trace: one pass over the window's records.
 
-use super::columns::{DetailRow, SpanColumns, SpanFlags};
+use super::columns::{DetailRow, SpanColumns, SpanFlags, Sparse};
+use super::links::take_forward_stacks;
 use super::names::TraceNames;
 use super::nesting::{NO_PARENT, Nesting};
 use super::records::for_each_record;
+use super::repeated::repeated_operators;
 use super::rows::{DeviceRow, InstantRow, MemoryRow, ThreadRow};
 use super::sites::SiteStacks;
-use super::{Header, Trace};
+use super::{Header, Step, Trace};
 use crate::capture::Capture;
 use crate::clock::TickScale;
-use crate::names::Stack;
+use crate::names::{Name, Stack};
 use crate::quiet::QuietDrop;
 use crate::recorder::{CarriedSpan, Device, Head, RecordKind, SpanId, SpanKind, Stream, ThreadLog, Words, unpair};
 use crate::session::WindowContents;
@@ -33,6 +35,8 @@ pub(crate) struct TraceBuilder {
     latest_start: u64,
     sites: SiteStacks,
     has_stacks: bool,
+    /// By row: whether its stack is that of what is around it.
+    inherits_stack: Sparse<bool>,
     /// Steps to show as spans, by the serial number of the thread that made them.
     pub(super) steps: FxHashMap<u32, Vec<RawSpan>>,
 }
@@ -85,6 +89,7 @@ impl TraceBuilder {
             latest_start: 0,
             sites: SiteStacks::default(),
             has_stacks,
+            inherits_stack: Sparse::default(),
             steps: FxHashMap::default(),
         }
     }
@@ -105,7 +110,14 @@ impl TraceBuilder {
         self.spans.cpu_memory.sum_up(parents, i64::saturating_add);
         self.spans.device_memory.sum_up(parents, i64::saturating_add);
         self.spans.device_ns.sum_up(parents, u64::saturating_add);
-        let steps = self.contents.steps.iter().map(|mark| self.clock.ns(mark.ticks)).collect();
+        if self.has_stacks {
+            take_forward_stacks(&mut self.spans, &self.threads, &self.inherits_stack);
+        }
+        let repeated = repeated_operators(&self.spans);
+        let first_step = self.contents.settings.first_step;
+        let marks = self.contents.steps.iter().enumerate();
+        let steps =
+            marks.map(|(at, mark)| Step { start: self.clock.ns(mark.ticks), number: first_step + at }).collect();
         Trace {
             header: Header {
                 pid: std::process::id(),
@@ -120,6 +132,7 @@ impl TraceBuilder {
             names: self.names.into_texts(),
             threads: self.threads,
             spans: self.spans,
+            repeated,
             device: self.device,
             memory: self.memory,
             instants: self.instants,
@@ -173,7 +186,11 @@ impl TraceBuilder {
         let steps = self.steps.get(&stream.log.serial).cloned().unwrap_or_default();
         let mut steps = StepsToCome(&steps);
         let edges = std::mem::take(&mut self.contents.edges);
+        let left_out = self.contents.settings.left_out;
         for_each_record(stream, &edges, |_, capture, head, words, second| {
+            if left_out.contains(head.kind) {
+                return;
+            }
             let [begin, end, _, inputs_and_stack] = words;
             if !head.kind.is_device() {
                 while let Some(step) = steps.begun_by(begin) {
@@ -223,10 +240,12 @@ impl TraceBuilder {
     /// for all, since a thread may be about to store such an end.
     fn choose_carried(&mut self) {
         let (capture, from_ticks) = (self.contents.edges[0].capture, self.clock.from_ticks);
+        let left_out = self.contents.settings.left_out;
         self.contents.carried.retain(|span| {
             let [_, end, head, _] = span.chunk.read(span.index);
             let kind = SpanKind::of_record(Head::unpack(head).kind);
-            kind.is_some_and(|kind| capture.contains(kind.needs())) && (end == 0 || end > from_ticks)
+            kind.is_some_and(|kind| !left_out.contains(kind.record_kind()) && capture.contains(kind.needs()))
+                && (end == 0 || end > from_ticks)
         });
     }
 
@@ -276,11 +295,15 @@ impl TraceBuilder {
         let parent =
             if elsewhere { NO_PARENT } else { self.nesting.enter(row as u32, start, end, &mut self.spans.self_ns) };
         self.spans.parent.push(parent);
-        if raw.inputs_and_stack != 0 {
-            self.add_inputs_and_stack(row, raw, capture);
-        }
-        if self.has_stacks {
-            self.sites.enter(row, self.spans.stack.get(row), parent);
+        if kind == SpanKind::Function {
+            self.add_function(row, raw, parent);
+        } else {
+            if raw.inputs_and_stack != 0 {
+                self.add_inputs_and_stack(row, raw, capture);
+            }
+            if self.has_stacks {
+                self.add_stack_around(row, parent);
+            }
         }
         if let Some(details) = raw.details {
             self.add_details(row, capture, details);
@@ -299,6 +322,26 @@ impl TraceBuilder {
         }
     }
 
+    /// A span that knows no stack of its own has that of the functions and places around it.
+    fn add_stack_around(&mut self, row: usize, parent: u32) {
+        let own = self.spans.stack.get(row);
+        self.sites.enter(row, own, parent);
+        if own == 0 {
+            self.inherits_stack.set(row, true);
+            self.spans.stack.set(row, self.sites.innermost(parent));
+        }
+    }
+
+    /// A function is a frame of what it contains, not of itself.
+    fn add_function(&mut self, row: usize, raw: &RawSpan, parent: u32) {
+        let (line, module) = unpair(raw.inputs_and_stack);
+        self.spans.line.set(row, line);
+        self.spans.module.set(row, module);
+        self.spans.stack.set(row, self.sites.innermost(parent));
+        let with_itself = self.sites.below(Stack::new(&[Name(raw.head.name)]).0, parent);
+        self.sites.enter(row, with_itself, parent);
+    }
+
     fn add_details(&mut self, row: usize, capture: Capture, [sequence, flops, threads, overload]: Words) {
         let (forward_thread, note) = unpair(threads);
         let detail = DetailRow {
@@ -306,7 +349,7 @@ impl TraceBuilder {
             forward_thread,
             flops: if capture.contains(Capture::FLOPS) { flops } else { 0 },
             note: self.names.local(note),
-            overload: self.names.local(unpair(overload).0),
+            overload: self.names.local(if self.contents.settings.keeps_overloads { unpair(overload).0 } else { 0 }),
         };
         self.spans.detail_rows.push(detail);
         self.spans.details.set(row, self.spans.detail_rows.len() as u32);

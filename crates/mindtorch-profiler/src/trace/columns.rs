@@ -47,6 +47,10 @@ pub(crate) struct SpanColumns {
     pub(crate) flags: Vec<SpanFlags>,
     pub(crate) inputs: Sparse<u32>,
     pub(crate) stack: Sparse<u32>,
+    /// For functions: the line that called them.
+    pub(crate) line: Sparse<u32>,
+    /// For functions that are calls of a module: its number, one higher.
+    pub(crate) module: Sparse<u32>,
     /// Index into `detail_rows`, one higher.
     pub(crate) details: Sparse<u32>,
     pub(crate) detail_rows: Vec<DetailRow>,
@@ -99,6 +103,8 @@ impl SpanColumns {
         self.flags.shrink_to_fit();
         self.inputs.0.shrink_to_fit();
         self.stack.0.shrink_to_fit();
+        self.line.0.shrink_to_fit();
+        self.module.0.shrink_to_fit();
         self.details.0.shrink_to_fit();
         self.detail_rows.shrink_to_fit();
         self.cpu_memory.own.0.shrink_to_fit();
@@ -129,6 +135,8 @@ impl SpanColumns {
             + of(&self.flags)
             + of(&self.inputs.0)
             + of(&self.stack.0)
+            + of(&self.line.0)
+            + of(&self.module.0)
             + of(&self.details.0)
             + of(&self.detail_rows)
             + of(&self.cpu_memory.own.0)
@@ -165,6 +173,11 @@ impl<T: Copy + Default + PartialEq> Sparse<T> {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Rows from here on have the default.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
     }
 }
 

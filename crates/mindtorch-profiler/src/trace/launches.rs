@@ -2,7 +2,7 @@
 
 use super::build::{StepsToCome, TraceBuilder};
 use super::records::for_each_record;
-use crate::recorder::{CarriedSpan, SpanId, Stream};
+use crate::recorder::{CarriedSpan, SpanId, SpanKind, Stream};
 
 impl TraceBuilder {
     /// Finds the rows of the spans that launched device work.
@@ -21,10 +21,19 @@ impl TraceBuilder {
                     let row = positions[found].1;
                     let device = &mut self.device[at];
                     device.launched_by = Some(row as u32);
-                    *self.spans.device_ns.own.entry(row) += device.end - device.start;
+                    let took = device.end - device.start;
+                    let owner = self.owner_of_launch(row);
+                    *self.spans.device_ns.own.entry(owner) += took;
                 }
             }
         }
+    }
+
+    /// Whose work a launch is: that of the operator which called the device's runtime.
+    fn owner_of_launch(&self, row: usize) -> usize {
+        let parent = self.spans.parent[row] as usize;
+        let is_call = self.spans.kind[row] == SpanKind::Runtime;
+        if is_call && parent < self.spans.len() { parent } else { row }
     }
 
     /// The stream position and the row of each span of a thread, in order of position.
@@ -37,7 +46,11 @@ impl TraceBuilder {
             positions.push((chunk.base() + *index as u64, row));
             row += 1;
         }
+        let left_out = self.contents.settings.left_out;
         for_each_record(stream, &self.contents.edges, |position, _, head, words, _| {
+            if left_out.contains(head.kind) {
+                return;
+            }
             if !head.kind.is_device() {
                 while steps.begun_by(words[0]).is_some() {
                     row += 1;

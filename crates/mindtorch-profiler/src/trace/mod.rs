@@ -2,17 +2,21 @@
 
 mod build;
 mod columns;
+mod joined;
 mod launches;
+mod links;
 mod names;
 mod nanos;
 mod nesting;
 mod records;
+mod repeated;
 mod rows;
 mod sites;
 mod span;
 
 pub(crate) use build::TraceBuilder;
 pub(crate) use columns::{SpanColumns, SpanFlags, Sparse};
+pub(crate) use links::{Link, forward_links};
 pub(crate) use rows::{DeviceRow, InstantRow};
 pub use rows::{MemoryRow, ThreadRow};
 pub(crate) use span::key;
@@ -44,11 +48,13 @@ pub struct Trace {
     pub(crate) names: Vec<Arc<str>>,
     pub(crate) threads: Vec<ThreadRow>,
     pub(crate) spans: SpanColumns,
+    /// The rows of operators that are one call with the operator around them, in order.
+    pub(crate) repeated: Vec<u32>,
     pub(crate) device: Vec<DeviceRow>,
     pub(crate) memory: Vec<MemoryRow>,
     pub(crate) instants: Vec<InstantRow>,
-    /// When each step began.
-    pub(crate) steps: Vec<u64>,
+    /// In the order of time.
+    pub(crate) steps: Vec<Step>,
     pub(crate) quiet: QuietDrop,
 }
 
@@ -56,6 +62,13 @@ impl Drop for Trace {
     fn drop(&mut self) {
         self.quiet.begin();
     }
+}
+
+/// A step of the program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    pub(crate) start: u64,
+    pub(crate) number: usize,
 }
 
 #[derive(Debug)]
@@ -126,6 +139,11 @@ impl Trace {
         self.device.iter().map(|row| DeviceSpanRef { trace: self, row })
     }
 
+    /// The device work in this row of [`Trace::device_spans`].
+    pub fn device_span(&self, row: usize) -> Option<DeviceSpanRef<'_>> {
+        self.device.get(row).map(|row| DeviceSpanRef { trace: self, row })
+    }
+
     /// Allocations and frees, thread by thread.
     pub fn memory(&self) -> &[MemoryRow] {
         &self.memory
@@ -152,6 +170,39 @@ impl Trace {
         rows
     }
 
+    /// Whether functions of an interpreted language are among the spans.
+    pub fn has_functions(&self) -> bool {
+        !self.spans.line.is_empty() || self.spans.kind.contains(&crate::recorder::SpanKind::Function)
+    }
+
+    /// Functions are numbered from 1 in the order of rows. For every row the number of the innermost function, itself or
+    /// around it, or 0; empty if there are no functions.
+    pub fn innermost_functions(&self) -> Vec<u32> {
+        if !self.has_functions() {
+            return Vec::new();
+        }
+        let mut innermost: Vec<u32> = Vec::with_capacity(self.spans.len());
+        let mut count = 0;
+        for row in 0..self.spans.len() {
+            let around = innermost.get(self.spans.parent[row] as usize).copied().unwrap_or(0);
+            let is_function = self.spans.kind[row] == crate::recorder::SpanKind::Function;
+            count += u32::from(is_function);
+            innermost.push(if is_function { count } else { around });
+        }
+        innermost
+    }
+
+    /// The rows of operators that are one call of the program with the operator around them, in order: a composite that
+    /// calls another overload of itself.
+    pub fn repeated_operators(&self) -> &[u32] {
+        &self.repeated
+    }
+
+    /// Forward operators and the backward nodes that they made, as rows, in the order of the nodes.
+    pub fn forward_links(&self) -> Vec<(u32, u32)> {
+        forward_links(&self.spans, &self.threads).iter().map(|link| (link.forward, link.backward)).collect()
+    }
+
     /// The bytes of memory that the trace's spans take.
     pub fn memory_held(&self) -> usize {
         self.spans.memory_bytes()
@@ -162,8 +213,9 @@ impl Trace {
     }
 
     /// The number of the step in which something that began at `at` was recorded.
-    pub(crate) fn step_at(&self, at: u64) -> usize {
-        self.header.first_step + self.steps.partition_point(|&start| start <= at).saturating_sub(1)
+    pub fn step_at(&self, at: u64) -> usize {
+        let step = self.steps.partition_point(|step| step.start <= at).saturating_sub(1);
+        self.steps.get(step).map_or(self.header.first_step, |step| step.number)
     }
 
     pub(crate) fn thread_of(&self, row: usize) -> usize {

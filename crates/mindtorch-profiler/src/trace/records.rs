@@ -49,6 +49,7 @@ fn needs(kind: RecordKind) -> Capture {
         RecordKind::Memory => Capture::MEMORY,
         RecordKind::Kernel | RecordKind::Copy | RecordKind::Runtime => Capture::DEVICE,
         RecordKind::Op | RecordKind::Backward | RecordKind::Annotation => Capture::CPU,
+        RecordKind::Function => Capture::FUNCTIONS,
         RecordKind::Counter | RecordKind::Mark => Capture::CPU,
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct SiteStacks {
 impl SiteStacks {
     /// The stack that has `site` on top of those of the spans around it, of which `parent` is the innermost.
     pub(super) fn below(&mut self, site: u32, parent: u32) -> u32 {
-        let around = self.innermost.get(parent as usize);
+        let around = self.innermost(parent);
         if around == 0 {
             return site;
         }
@@ -30,9 +30,14 @@ impl SiteStacks {
         })
     }
 
+    /// The stack of the innermost span that has one, of `parent` and those around it.
+    pub(super) fn innermost(&self, parent: u32) -> u32 {
+        self.innermost.get(parent as usize)
+    }
+
     /// Notes the stack of a row, or that it has none of its own.
     pub(super) fn enter(&mut self, row: usize, stack: u32, parent: u32) {
-        let innermost = if stack == 0 { self.innermost.get(parent as usize) } else { stack };
+        let innermost = if stack == 0 { self.innermost(parent) } else { stack };
         self.innermost.set(row, innermost);
     }
 }

@@ -90,6 +90,16 @@ impl<'a> SpanRef<'a> {
         Stack(self.trace.spans.stack.get(self.row))
     }
 
+    /// For a function: the line that called it; 0 if that is not known.
+    pub fn caller_line(&self) -> u32 {
+        self.trace.spans.line.get(self.row)
+    }
+
+    /// For a call of a module: the number of the module among those of its class.
+    pub fn module(&self) -> Option<u32> {
+        self.trace.spans.module.get(self.row).checked_sub(1)
+    }
+
     /// The profiler step in which it began.
     pub fn step(&self) -> usize {
         self.trace.step_at(self.start_ns())
@@ -98,6 +108,11 @@ impl<'a> SpanRef<'a> {
     /// The autograd sequence number.
     pub fn sequence(&self) -> Option<u64> {
         self.detail()?.sequence()
+    }
+
+    /// The number of the thread that ran the forward operator of a backward node; 0 is none.
+    pub fn forward_thread(&self) -> u32 {
+        self.detail().map_or(0, |detail| detail.forward_thread)
     }
 
     /// The floating-point operations that were reported for it.
@@ -206,6 +221,11 @@ impl<'a> DeviceSpanRef<'a> {
     /// Whether part of it lies outside the window.
     pub fn is_cut(&self) -> bool {
         self.row.is_cut
+    }
+
+    /// The profiler step in which it began.
+    pub fn step(&self) -> usize {
+        self.trace.step_at(self.row.start)
     }
 
     /// The span that launched it.

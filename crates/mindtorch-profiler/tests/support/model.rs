@@ -124,7 +124,10 @@ impl Model {
             let (start, end) = (clip(event.begin), clip(event.end));
             let launched_by = seen.iter().position(|(_, span)| Some(span.id) == event.launched_by);
             if let Some(row) = launched_by {
-                rows[row].self_device_ns += end - start;
+                // What a call of the runtime launches is the work of the span around it.
+                let is_call = rows[row].kind == SpanKind::Runtime;
+                let owner = rows[row].parent.filter(|_| is_call).unwrap_or(row);
+                rows[owner].self_device_ns += end - start;
             }
             let is_cut = event.begin < window.from || event.end > to;
             DeviceRow { start, end, is_copy: event.is_copy, is_cut, launched_by }

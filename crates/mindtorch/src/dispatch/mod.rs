@@ -1,6 +1,7 @@
 //! The dispatcher: every operation passes here, and here the profiler is told of it.
 
 mod arg;
+mod flops;
 mod launch;
 
 pub(crate) use arg::Arg;
@@ -8,7 +9,7 @@ pub(crate) use launch::{launch, launch_list};
 
 use crate::autograd::mode;
 use crate::error::Result;
-use mindtorch_profiler::{Capture, Inputs, Name, Span, SpanArgs, SpanKind, Stack, capture};
+use mindtorch_profiler::{Capture, Inputs, Name, Span, SpanArgs, SpanKind, capture};
 use std::sync::OnceLock;
 
 /// An operation: torch's name and overload for it. Its rules are in the function that has it.
@@ -58,8 +59,12 @@ impl Op {
         if capture.contains(Capture::SHAPES) {
             span = span.inputs(arg::encode(args));
         }
-        if capture.contains(Capture::STACK) {
-            span = span.stack(stack());
+        if capture.contains(Capture::FLOPS) {
+            // One without stays a record of one slot.
+            span = match flops::flops(self.name, args) {
+                0 => span,
+                flops => span.flops(flops),
+            };
         }
         if let Some(sequence) = mode::sequence_to_record() {
             span = span.sequence(sequence);
@@ -72,17 +77,4 @@ impl Op {
 pub(crate) fn encode_tensors<'a>(tensors: impl Iterator<Item = Option<&'a crate::Tensor>>) -> Inputs {
     let args: smallvec::SmallVec<[Arg<'_>; 4]> = tensors.map(Arg::from).collect();
     arg::encode(&args)
-}
-
-static STACK_SOURCE: OnceLock<fn() -> Stack> = OnceLock::new();
-
-/// Sets the function that tells where in the program an operation was called, once. It is asked only while a profiler
-/// collects stacks.
-pub fn set_stack_source(source: fn() -> Stack) {
-    // Whoever was first stays.
-    let _ = STACK_SOURCE.set(source);
-}
-
-fn stack() -> Stack {
-    STACK_SOURCE.get().map_or(Stack::NONE, |source| source())
 }

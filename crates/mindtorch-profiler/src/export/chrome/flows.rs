@@ -1,8 +1,6 @@
 //! Arrows: from a forward operator to its backward node, and from a launch to what the device did.
 
-use crate::recorder::SpanKind;
-use crate::trace::Trace;
-use rustc_hash::{FxHashMap, FxHashSet};
+use crate::trace::{Link, Trace, forward_links};
 
 /// What an arrow has to do with a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,42 +58,11 @@ impl Flows {
     }
 }
 
-/// Links each backward node with the last-begun forward operator of its sequence number on the forward thread.
-///
-/// What the autograd engine wraps around a node (`evaluate_function`) has the same number. It is neither: no arrow
-/// begins or ends there.
+/// Both ends of the arrows from forward operators to backward nodes.
 fn forward_to_backward(trace: &Trace) -> Vec<Flow> {
-    if trace.spans.detail_rows.is_empty() {
-        return Vec::new();
-    }
-    let sequence = |row: usize| trace.spans.detail(row).and_then(|detail| detail.sequence());
-    let is_backward = |row: usize| trace.spans.kind[row] == SpanKind::Backward;
-    let numbered: Vec<usize> = (0..trace.spans.len()).filter(|&row| sequence(row).is_some()).collect();
-    let wraps = |&row: &usize| {
-        let parent = trace.spans.parent[row] as usize;
-        let is_wrapped = is_backward(row) && parent < row && sequence(parent) == sequence(row);
-        is_wrapped.then_some(parent)
+    let ends = |(link, id): (Link, u32)| {
+        let from = Flow { row: link.forward, id, kind: FlowKind::ToBackward };
+        [from, Flow { row: link.backward, id, kind: FlowKind::FromForward }]
     };
-    let wrappers: FxHashSet<usize> = numbered.iter().filter_map(wraps).collect();
-    let mut forward: FxHashMap<(u32, Option<u64>), usize> = FxHashMap::default();
-    for thread in &trace.threads {
-        let first = numbered.partition_point(|&row| row < thread.spans.start);
-        for &row in numbered[first..].iter().take_while(|&&row| row < thread.spans.end) {
-            if trace.spans.kind[row] == SpanKind::Op && !wrappers.contains(&row) {
-                forward.insert((thread.number, sequence(row)), row);
-            }
-        }
-    }
-    let mut flows = Vec::new();
-    let mut id = 0;
-    for &row in numbered.iter().filter(|&&row| is_backward(row) && !wrappers.contains(&row)) {
-        let Some(detail) = trace.spans.detail(row) else { continue };
-        let Some(&from) = forward.get(&(detail.forward_thread, detail.sequence())) else { continue };
-        if trace.spans.start[from] <= trace.spans.start[row] {
-            id += 1;
-            flows.push(Flow { row: from as u32, id, kind: FlowKind::ToBackward });
-            flows.push(Flow { row: row as u32, id, kind: FlowKind::FromForward });
-        }
-    }
-    flows
+    forward_links(&trace.spans, &trace.threads).into_iter().zip(1..).flat_map(ends).collect()
 }

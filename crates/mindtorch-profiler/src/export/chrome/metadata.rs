@@ -4,13 +4,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 
 /// The keys that the file has of its own.
-const RESERVED: [&str; 12] = [
+const RESERVED: [&str; 14] = [
     "schemaVersion",
     "deviceProperties",
+    "trace_id",
     "profile_memory",
     "with_stack",
     "record_shapes",
     "with_flops",
+    "with_modules",
     "lost_events",
     "host_name",
     "displayTimeUnit",
@@ -19,12 +21,26 @@ const RESERVED: [&str; 12] = [
     "traceName",
 ];
 
+/// What is written for a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Value<'a> {
+    /// A JSON string of this text.
+    Text(&'a str),
+    /// JSON as it is.
+    Json(&'a str),
+}
+
 /// The metadata without double keys, in the order in which the keys were first given. Of several values for a key the
 /// last counts. A key that the file has itself gets the suffix `_user`, as often as it takes to be one of its own.
-pub(super) fn distinct(given: &[(String, String)]) -> Vec<(Cow<'_, str>, &str)> {
+pub(super) fn distinct<'a>(
+    texts: &'a [(String, String)],
+    jsons: &'a [(String, String)],
+) -> Vec<(Cow<'a, str>, Value<'a>)> {
+    let texts = texts.iter().map(|(key, value)| (key, Value::Text(value)));
+    let jsons = jsons.iter().map(|(key, value)| (key, Value::Json(value)));
     let mut places: FxHashMap<&str, usize> = FxHashMap::default();
-    let mut entries: Vec<(Cow<'_, str>, &str)> = Vec::new();
-    for (key, value) in given {
+    let mut entries: Vec<(Cow<'_, str>, Value<'_>)> = Vec::new();
+    for (key, value) in texts.chain(jsons) {
         let place = *places.entry(key).or_insert(entries.len());
         if place == entries.len() {
             entries.push((Cow::Borrowed(key), value));
@@ -50,8 +66,16 @@ mod tests {
     fn keys_are_distinct_and_never_the_files_own() {
         let given = [("b", "1"), ("traceName", "x"), ("a", "2"), ("b", "3"), ("traceName_user", "y")];
         let given = given.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        let entries = distinct(&given);
-        let entries: Vec<(&str, &str)> = entries.iter().map(|(key, value)| (&**key, *value)).collect();
-        assert_eq!(entries, [("b", "3"), ("traceName_user_user", "x"), ("a", "2"), ("traceName_user", "y")]);
+        let json = [("a".to_owned(), "[4]".to_owned())];
+        let entries = distinct(&given, &json);
+        let entries: Vec<(&str, Value<'_>)> = entries.iter().map(|(key, value)| (&**key, *value)).collect();
+        let text = Value::Text;
+        let expected = [
+            ("b", text("3")),
+            ("traceName_user_user", text("x")),
+            ("a", Value::Json("[4]")),
+            ("traceName_user", text("y")),
+        ];
+        assert_eq!(entries, expected);
     }
 }

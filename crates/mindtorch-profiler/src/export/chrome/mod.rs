@@ -7,6 +7,7 @@
 
 mod captured;
 mod flows;
+mod functions;
 mod instants;
 mod labels;
 mod metadata;
@@ -20,6 +21,7 @@ use crate::capture::Capture;
 use crate::error::Error;
 use crate::trace::Trace;
 use flows::Flows;
+use metadata::Value;
 use names::EscapedNames;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -46,11 +48,13 @@ pub struct ChromeTrace<'a> {
     name: Cow<'a, str>,
     host_name: Option<&'a str>,
     process_name: Option<&'a str>,
+    trace_id: &'a str,
+    metadata: &'a [(String, String)],
 }
 
 impl<'a> ChromeTrace<'a> {
     pub(super) fn new(trace: &'a Trace) -> Self {
-        Self { trace, name: Cow::Borrowed(""), host_name: None, process_name: None }
+        Self { trace, name: Cow::Borrowed(""), host_name: None, process_name: None, trace_id: "", metadata: &[] }
     }
 
     /// What the file says its name is.
@@ -68,6 +72,18 @@ impl<'a> ChromeTrace<'a> {
     /// What to call the process, if not by the program's file name.
     pub fn process_name(mut self, name: &'a str) -> Self {
         self.process_name = Some(name);
+        self
+    }
+
+    /// What tells this recording from others; none if empty.
+    pub fn trace_id(mut self, id: &'a str) -> Self {
+        self.trace_id = id;
+        self
+    }
+
+    /// What else to say in the head of the file: keys and JSON texts. A text that is not JSON makes the file invalid.
+    pub fn metadata_json(mut self, entries: &'a [(String, String)]) -> Self {
+        self.metadata = entries;
         self
     }
 
@@ -118,10 +134,18 @@ impl<'a> ChromeTrace<'a> {
             json.text(key);
             json.raw(":1,\n");
         }
-        for (key, value) in metadata::distinct(&header.metadata) {
+        if !self.trace_id.is_empty() {
+            json.raw("\"trace_id\":");
+            json.text(self.trace_id);
+            json.raw(",\n");
+        }
+        for (key, value) in metadata::distinct(&header.metadata, self.metadata) {
             json.text(&key);
             json.raw(":");
-            json.text(value);
+            match value {
+                Value::Text(text) => json.text(text),
+                Value::Json(text) => json.raw(text),
+            }
             json.raw(",\n");
         }
         if header.lost > 0 {

@@ -3,6 +3,7 @@
 use super::ChromeWriter;
 use super::captured::CapturedTexts;
 use super::flows::{Flow, FlowKind};
+use super::functions::Functions;
 use super::steps::StepCursor;
 use crate::names::{Inputs, Stack};
 use crate::recorder::SpanKind;
@@ -14,6 +15,7 @@ impl ChromeWriter<'_, '_> {
         let spans = &trace.spans;
         let mut captured = CapturedTexts::default();
         let mut steps = StepCursor::new(trace);
+        let functions = Functions::of(trace);
         for thread in &trace.threads {
             let place = format!(",\"pid\":{},\"tid\":{},\"ts\":", trace.header.pid, thread.os_id);
             for row in thread.spans.clone() {
@@ -24,10 +26,15 @@ impl ChromeWriter<'_, '_> {
                 self.json.micros(self.origin_ns + start);
                 self.json.raw(",\"dur\":");
                 self.json.micros(spans.duration.get(row));
-                self.json.raw(",\"args\":{\"External id\":");
-                self.json.int(row + 1);
+                if spans.kind[row] == SpanKind::Function {
+                    functions.write(&mut self.json, row);
+                } else {
+                    self.json.raw(",\"args\":{\"External id\":");
+                    self.json.int(row + 1);
+                    self.json.raw(",\"Record function id\":0");
+                }
                 // Spans are the first events, so their rows are their numbers.
-                self.json.raw(",\"Record function id\":0,\"Ev Idx\":");
+                self.json.raw(",\"Ev Idx\":");
                 self.json.int(row);
                 self.write_sequence(row);
                 let inputs = spans.inputs.get(row);
@@ -176,5 +183,6 @@ fn head_of(kind: SpanKind) -> &'static str {
         SpanKind::Op | SpanKind::Backward => "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":",
         SpanKind::Annotation => "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":",
         SpanKind::Runtime => "{\"ph\":\"X\",\"cat\":\"runtime\",\"name\":",
+        SpanKind::Function => "{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":",
     }
 }

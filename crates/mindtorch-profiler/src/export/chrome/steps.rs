@@ -5,26 +5,24 @@ use crate::trace::Trace;
 /// Remembers the step of the last time that was asked for, and walks on from there.
 pub(super) struct StepCursor<'a> {
     trace: &'a Trace,
-    step: usize,
+    /// The place of the step among the trace's.
+    at: usize,
 }
 
 impl<'a> StepCursor<'a> {
     pub(super) fn new(trace: &'a Trace) -> Self {
-        Self { trace, step: trace.header.first_step }
+        Self { trace, at: 0 }
     }
 
     #[inline]
     pub(super) fn step_at(&mut self, at_ns: u64) -> usize {
-        if self.start_of(self.step).is_some_and(|start| start > at_ns) {
-            self.step = self.trace.step_at(at_ns);
+        let steps = &self.trace.steps;
+        if steps.get(self.at).is_some_and(|step| step.start > at_ns) {
+            self.at = steps.partition_point(|step| step.start <= at_ns).saturating_sub(1);
         }
-        while self.start_of(self.step + 1).is_some_and(|next| next <= at_ns) {
-            self.step += 1;
+        while steps.get(self.at + 1).is_some_and(|next| next.start <= at_ns) {
+            self.at += 1;
         }
-        self.step
-    }
-
-    fn start_of(&self, step: usize) -> Option<u64> {
-        self.trace.steps.get(step - self.trace.header.first_step).copied()
+        steps.get(self.at).map_or(self.trace.header.first_step, |step| step.number)
     }
 }

@@ -1,12 +1,10 @@
-//! Sessions and what they recorded.
+//! Sessions: recordings that are under way, or over.
 
-use crate::error::export_error;
-use crate::rows::EventList;
-use crate::view::TraceView;
-use mindtorch_profiler::{Capture, Recording};
+use super::results::Results;
+use super::view::TraceView;
+use mindtorch_profiler::{Capture, Recording, SpanKind};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,6 +19,8 @@ pub(crate) struct Session {
     step: AtomicUsize,
     /// Whether it records what accelerators do: then it waits for them, so that nothing they were asked to do is missing.
     device: bool,
+    /// What was in use on the host when it began.
+    host_memory_at_start: i64,
     process: u32,
 }
 
@@ -36,8 +36,21 @@ enum State {
 #[pymethods]
 impl Session {
     #[new]
-    #[pyo3(signature = (*, cpu, device, first_step))]
-    fn new(cpu: bool, device: bool, first_step: usize) -> Self {
+    #[expect(clippy::too_many_arguments, clippy::fn_params_excessive_bools, reason = "each is a switch of torch's")]
+    #[pyo3(signature = (*, cpu, device, record_shapes = false, profile_memory = false, with_stack = false,
+        with_flops = false, overload_names = false, record_steps = false, first_step = 0, types = None))]
+    fn new(
+        cpu: bool,
+        device: bool,
+        record_shapes: bool,
+        profile_memory: bool,
+        with_stack: bool,
+        with_flops: bool,
+        overload_names: bool,
+        record_steps: bool,
+        first_step: usize,
+        types: Option<Vec<String>>,
+    ) -> Self {
         let mut activities = Capture::NONE;
         if cpu {
             activities |= Capture::CPU;
@@ -45,11 +58,25 @@ impl Session {
         if device {
             activities |= Capture::DEVICE;
         }
-        let session = mindtorch_profiler::Session::builder().activities(activities).first_step(first_step).start();
+        let keeps = |name: &str| types.as_ref().is_none_or(|types| types.iter().any(|kept| kept == name));
+        let mut builder = mindtorch_profiler::Session::builder()
+            .activities(activities)
+            .record_shapes(record_shapes)
+            .profile_memory(profile_memory && keeps("CPU_INSTANT_EVENT"))
+            .with_stack(with_stack)
+            .with_flops(with_flops)
+            .overload_names(overload_names)
+            .record_steps(record_steps && keeps("USER_ANNOTATION"))
+            .first_step(first_step);
+        for (_, kinds) in TYPES.iter().filter(|(name, _)| !keeps(name)) {
+            builder = kinds.iter().fold(builder, |builder, &kind| builder.without(kind));
+        }
+        let session = builder.start();
         Self {
             step: AtomicUsize::new(session.current_step()),
             state: Mutex::new(State::Running(session)),
             device,
+            host_memory_at_start: mindtorch::allocated_bytes(),
             process: std::process::id(),
         }
     }
@@ -94,13 +121,35 @@ impl Session {
         self.with_state(py, finish).unwrap_or(false)
     }
 
+    /// Stops or resumes the collection of activities. False if the session is over.
+    fn toggle(&self, py: Python<'_>, enable: bool, cpu: bool, device: bool) -> bool {
+        self.wait_for_devices(py);
+        let mut activities = Capture::NONE;
+        if cpu {
+            activities |= Capture::CPU;
+        }
+        if device {
+            activities |= Capture::DEVICE;
+        }
+        let toggle = |state: &mut State| {
+            let State::Running(session) = state else { return false };
+            if enable {
+                session.resume(activities)
+            } else {
+                session.pause(activities)
+            }
+            true
+        };
+        self.with_state(py, toggle).unwrap_or(false)
+    }
+
     /// What was recorded; if the session is still running, so far.
     fn results(&self, py: Python<'_>) -> PyResult<Results> {
         if self.is_of_another_process() {
             let message = "this recording belongs to another process: it was started before a fork";
             return Err(PyRuntimeError::new_err(message));
         }
-        let view = py.detach(|| self.lock().view());
+        let view = py.detach(|| self.lock().view(self.host_memory_at_start));
         view.map(|view| Results { view })
             .ok_or_else(|| PyRuntimeError::new_err("the recording was lost by an internal error"))
     }
@@ -134,12 +183,19 @@ impl Session {
     }
 }
 
+/// Torch's names of what can be kept, and the kinds of spans that they mean.
+const TYPES: [(&str, &[SpanKind]); 3] = [
+    ("CPU_OP", &[SpanKind::Op, SpanKind::Backward]),
+    ("USER_ANNOTATION", &[SpanKind::Annotation]),
+    ("PYTHON_FUNCTION", &[SpanKind::Function]),
+];
+
 impl State {
     /// The trace: made once, when it is first asked for, from what an ended session recorded.
-    fn view(&mut self) -> Option<Arc<TraceView>> {
+    fn view(&mut self, host_memory_at_start: i64) -> Option<Arc<TraceView>> {
         match std::mem::replace(self, Self::Lost) {
             Self::Ended(recording) => {
-                let view = Arc::new(TraceView::new(recording.into_trace()));
+                let view = Arc::new(TraceView::new(recording.into_trace(), host_memory_at_start));
                 *self = Self::Built(Arc::clone(&view));
                 Some(view)
             }
@@ -148,36 +204,11 @@ impl State {
                 Some(view)
             }
             Self::Running(session) => {
-                let view = Arc::new(TraceView::new(session.snapshot()));
+                let view = Arc::new(TraceView::new(session.snapshot(), host_memory_at_start));
                 *self = Self::Running(session);
                 Some(view)
             }
             Self::Lost => None,
         }
-    }
-}
-
-/// What a session recorded, ready to be looked at.
-#[pyclass(frozen, module = "mindtorch_v2._core")]
-pub(crate) struct Results {
-    view: Arc<TraceView>,
-}
-
-#[pymethods]
-impl Results {
-    /// Every event, in the order of time.
-    fn events(&self, py: Python<'_>) -> EventList {
-        py.detach(|| EventList::of_events(&self.view))
-    }
-
-    /// The events by name, with sums and averages.
-    fn key_averages(&self, py: Python<'_>) -> EventList {
-        py.detach(|| EventList::of_averages(&self.view))
-    }
-
-    /// Writes a Chrome trace; compressed if the path ends in `.gz`.
-    #[expect(clippy::needless_pass_by_value, reason = "arguments that are converted arrive as values")]
-    fn export_chrome_trace(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| self.view.trace.export_chrome_trace(&path)).map_err(|error| export_error(py, error))
     }
 }

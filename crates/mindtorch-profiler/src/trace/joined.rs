@@ -1,0 +1,120 @@
+//! Several recordings as one.
+
+use super::columns::{SelfAndTotal, SpanColumns, Sparse};
+use super::nesting::NO_PARENT;
+use super::{Header, Step, Trace};
+use crate::quiet::QuietDrop;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+impl Trace {
+    /// The events of all `parts`, which are of one process and given in the order of time, on the clock of the first. `None`
+    /// if there are no parts.
+    pub fn joined(parts: &[&Self]) -> Option<Self> {
+        let (first, last) = (parts.first()?, parts.last()?);
+        let origin = first.header.start_epoch_ns;
+        let end = last.header.start_epoch_ns.saturating_sub(origin) + last.header.duration_ns;
+        let mut joined = Self {
+            header: Header {
+                duration_ns: end,
+                capture: parts.iter().fold(first.header.capture, |all, part| all | part.header.capture),
+                is_running: last.header.is_running,
+                lost: parts.iter().map(|part| part.header.lost).sum(),
+                metadata: last.header.metadata.clone(),
+                ..first.header
+            },
+            names: Vec::new(),
+            threads: Vec::new(),
+            spans: SpanColumns::default(),
+            repeated: Vec::new(),
+            device: Vec::new(),
+            memory: Vec::new(),
+            instants: Vec::new(),
+            steps: Vec::new(),
+            quiet: QuietDrop::default(),
+        };
+        let mut numbers: FxHashMap<Arc<str>, u32> = FxHashMap::default();
+        for part in parts {
+            joined.append(part, part.header.start_epoch_ns.saturating_sub(origin), &mut numbers);
+        }
+        Some(joined)
+    }
+
+    fn append(&mut self, part: &Self, later: u64, numbers: &mut FxHashMap<Arc<str>, u32>) {
+        let (rows, threads) = (self.spans.len(), self.threads.len());
+        let mut number = |name: &Arc<str>| {
+            *numbers.entry(Arc::clone(name)).or_insert_with(|| {
+                self.names.push(Arc::clone(name));
+                self.names.len() as u32 - 1
+            })
+        };
+        let names: Vec<u32> = part.names.iter().map(&mut number).collect();
+        self.spans.append(&part.spans, later, &names);
+        self.repeated.extend(part.repeated.iter().map(|row| row + rows as u32));
+        self.threads.extend(part.threads.iter().cloned().map(|mut thread| {
+            thread.spans = thread.spans.start + rows..thread.spans.end + rows;
+            thread
+        }));
+        self.device.extend(part.device.iter().copied().map(|mut row| {
+            (row.start, row.end, row.name) = (row.start + later, row.end + later, names[row.name as usize]);
+            row.launched_by = row.launched_by.map(|launcher| launcher + rows as u32);
+            row
+        }));
+        self.memory.extend(part.memory.iter().copied().map(|mut row| {
+            (row.at_ns, row.thread) = (row.at_ns + later, row.thread + threads);
+            row.span = row.span.map(|span| span + rows as u32);
+            row
+        }));
+        self.instants.extend(part.instants.iter().copied().map(|mut row| {
+            (row.at, row.thread, row.name) = (row.at + later, row.thread + threads, names[row.name as usize]);
+            row
+        }));
+        self.steps.extend(part.steps.iter().map(|step| Step { start: step.start + later, number: step.number }));
+    }
+}
+
+impl SpanColumns {
+    fn append(&mut self, part: &Self, later: u64, names: &[u32]) {
+        let (rows, details) = (self.len(), self.detail_rows.len() as u32);
+        self.start.extend(part.start.iter().map(|start| start + later));
+        part.duration.range(0..part.len()).for_each(|ns| self.duration.push(ns));
+        part.self_ns.range(0..part.len()).for_each(|ns| self.self_ns.push(ns));
+        self.name.extend(part.name.iter().map(|&name| names[name as usize]));
+        let parent = |&parent: &u32| if parent == NO_PARENT { parent } else { parent + rows as u32 };
+        self.parent.extend(part.parent.iter().map(parent));
+        self.kind.extend_from_slice(&part.kind);
+        self.flags.extend_from_slice(&part.flags);
+        self.inputs.append(rows, &part.inputs);
+        self.stack.append(rows, &part.stack);
+        self.line.append(rows, &part.line);
+        self.module.append(rows, &part.module);
+        self.details.append(rows, &part.details);
+        for row in rows..self.len() {
+            let place = self.details.get(row);
+            if place != 0 {
+                self.details.set(row, place + details);
+            }
+        }
+        self.detail_rows.extend(part.detail_rows.iter().copied().map(|mut detail| {
+            (detail.note, detail.overload) = (names[detail.note as usize], names[detail.overload as usize]);
+            detail
+        }));
+        self.cpu_memory.append(rows, &part.cpu_memory);
+        self.device_memory.append(rows, &part.device_memory);
+        self.device_ns.append(rows, &part.device_ns);
+    }
+}
+
+impl<T: Copy + Default + PartialEq> Sparse<T> {
+    /// Puts the rows of `part` at `rows` and behind.
+    fn append(&mut self, rows: usize, part: &Self) {
+        (0..part.len()).for_each(|row| self.set(rows + row, part.get(row)));
+    }
+}
+
+impl<T: Copy + Default + PartialEq> SelfAndTotal<T> {
+    fn append(&mut self, rows: usize, part: &Self) {
+        self.own.append(rows, &part.own);
+        self.total.append(rows, &part.total);
+    }
+}

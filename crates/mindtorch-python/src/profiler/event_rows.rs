@@ -1,0 +1,116 @@
+//! `EventRows`: what the list of events is made of, row by row.
+
+use super::average_rows::AverageRows;
+use super::event_values::{attribute, key_value, keys};
+use super::results::{Groups, write_stacks};
+use super::table::{Columns, options};
+use super::view::{Event, TraceView, micros};
+use mindtorch_profiler::Capture;
+use pyo3::exceptions::{PyAttributeError, PyIndexError, PyKeyError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The events of a recording, in the order in which torch lists them.
+#[pyclass(frozen, sequence, module = "mindtorch_v2._core")]
+pub(crate) struct EventRows {
+    view: Arc<TraceView>,
+}
+
+impl EventRows {
+    /// Sorts the events, for which the interpreter lock is not needed.
+    pub(super) fn new(view: &Arc<TraceView>) -> Self {
+        view.order();
+        Self { view: Arc::clone(view) }
+    }
+
+    fn event(&self, index: usize) -> PyResult<Event> {
+        let event = self.view.order().get(index).copied();
+        event.ok_or_else(|| PyIndexError::new_err(format!("there are {} events, none at {index}", self.__len__())))
+    }
+}
+
+#[pymethods]
+impl EventRows {
+    fn __len__(&self) -> usize {
+        self.view.order().len()
+    }
+
+    #[getter]
+    fn profile_memory(&self) -> bool {
+        self.view.captures(Capture::MEMORY)
+    }
+
+    #[getter]
+    fn with_flops(&self) -> bool {
+        self.view.captures(Capture::FLOPS)
+    }
+
+    #[getter]
+    fn use_device(&self) -> Option<&'static str> {
+        self.view.captures(Capture::DEVICE).then_some("npu")
+    }
+
+    /// An attribute of the event at a place, in torch's words and units.
+    fn attribute<'py>(&self, py: Python<'py>, index: usize, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let value = attribute(py, &self.view, self.event(index)?, name)?;
+        value.ok_or_else(|| PyAttributeError::new_err(format!("'FunctionEvent' object has no attribute '{name}'")))
+    }
+
+    /// The place of the event that contains the one at a place.
+    fn parent(&self, index: usize) -> PyResult<Option<u32>> {
+        self.event(index)?;
+        Ok(self.view.parent(index))
+    }
+
+    /// The places of the events that the one at a place contains directly.
+    fn children<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyList>> {
+        self.event(index)?;
+        PyList::new(py, self.view.children(index))
+    }
+
+    /// The keys of the event at a place.
+    fn keys<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, keys(&self.view, self.event(index)?))
+    }
+
+    /// What the event at a place has for a key.
+    fn value<'py>(&self, py: Python<'py>, index: usize, key: &str) -> PyResult<Bound<'py, PyAny>> {
+        let event = self.event(index)?;
+        let value = if keys(&self.view, event).contains(&key) { key_value(py, &self.view, event, key)? } else { None };
+        value.ok_or_else(|| PyKeyError::new_err(key.to_owned()))
+    }
+
+    /// The sum of all self times on the host, in microseconds.
+    #[getter]
+    fn self_cpu_time_total(&self, py: Python<'_>) -> f64 {
+        micros(py.detach(|| self.view.trace.spans().map(|span| span.self_ns()).sum()))
+    }
+
+    #[pyo3(signature = (*, by_shape, stack_depth, by_overload, python_functions))]
+    fn key_averages(
+        &self,
+        py: Python<'_>,
+        by_shape: bool,
+        stack_depth: usize,
+        by_overload: bool,
+        python_functions: bool,
+    ) -> AverageRows {
+        let groups = Groups { by_shape, stack_depth, by_overload, python_functions };
+        py.detach(|| AverageRows::new(&self.view, groups))
+    }
+
+    /// Writes folded stacks.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments that are converted arrive as values")]
+    fn export_stacks(&self, py: Python<'_>, path: PathBuf, metric: &str) -> PyResult<()> {
+        write_stacks(py, &self.view, &path, metric)
+    }
+
+    /// The table, as text.
+    #[pyo3(signature = (**columns))]
+    fn table(&self, py: Python<'_>, columns: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
+        let options = options(&Columns::of(columns)?)?;
+        Ok(py.detach(|| self.view.trace.events().table(&options)))
+    }
+}

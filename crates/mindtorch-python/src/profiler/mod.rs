@@ -1,0 +1,23 @@
+//! The profiler, as Python sees it.
+//!
+//! A [`session::Session`] is a recording; its [`results::Results`] are an immutable trace; [`event_rows::EventRows`] and
+//! [`average_rows::AverageRows`] answer for one row at a time. What looks like torch's objects is made of them in Python,
+//! when someone touches it.
+
+mod average_rows;
+mod event_rows;
+mod event_values;
+mod inputs;
+mod memory;
+mod record_function;
+mod results;
+mod session;
+mod table;
+mod view;
+
+pub(crate) use average_rows::AverageRows;
+pub(crate) use event_rows::EventRows;
+pub(crate) use record_function::RecordFunction;
+pub(crate) use results::Results;
+pub(crate) use session::Session;
+pub(crate) use table::render_table;

@@ -1,0 +1,239 @@
+//! A trace, with what Python asks of it: the order of events, who contains whom, numbers that are worked out once.
+
+use super::memory::Usage;
+use mindtorch_profiler::{Average, Capture, Device, DeviceSpanRef, MemoryRow, SpanRef, Trace};
+use rustc_hash::FxHashMap;
+use std::sync::OnceLock;
+
+/// A trace that events and averages share.
+pub(crate) struct TraceView {
+    pub(crate) trace: Trace,
+    /// What was in use on the host when the recording began.
+    host_memory_at_start: i64,
+    order: OnceLock<Vec<Event>>,
+    links: OnceLock<Links>,
+    flows: OnceLock<FxHashMap<u32, Flow>>,
+    functions: OnceLock<Vec<u32>>,
+    kernels: OnceLock<FxHashMap<u32, Vec<u32>>>,
+    usage: OnceLock<Vec<Usage>>,
+}
+
+/// What an event is a row of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    Span(u32),
+    Device(u32),
+    /// Memory that was allocated or freed outside of all spans.
+    Memory(u32),
+}
+
+/// An arrow that begins or ends at an event.
+#[derive(Clone, Copy)]
+pub(super) struct Flow {
+    pub(super) id: u32,
+    /// Torch's number for it: 1 from forward to backward, 2 from the host to a device.
+    pub(super) kind: u8,
+    pub(super) is_start: bool,
+}
+
+/// Places in the list of events.
+struct Links {
+    parents: Vec<Option<u32>>,
+    children: Vec<Vec<u32>>,
+}
+
+impl TraceView {
+    pub(crate) fn new(trace: Trace, host_memory_at_start: i64) -> Self {
+        Self {
+            trace,
+            host_memory_at_start,
+            order: OnceLock::new(),
+            links: OnceLock::new(),
+            flows: OnceLock::new(),
+            functions: OnceLock::new(),
+            kernels: OnceLock::new(),
+            usage: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn host_memory_at_start(&self) -> i64 {
+        self.host_memory_at_start
+    }
+
+    pub(super) fn captures(&self, flag: Capture) -> bool {
+        self.trace.capture().contains(flag)
+    }
+
+    /// What the list of events has at each place: by start, and of those that start together the longer first.
+    pub(super) fn order(&self) -> &[Event] {
+        self.order.get_or_init(|| {
+            let trace = &self.trace;
+            let repeated = trace.repeated_operators();
+            let is_shown = |row: &u32| repeated.is_empty() || repeated.binary_search(row).is_err();
+            let mut order: Vec<Event> = trace.rows_by_time().into_iter().filter(is_shown).map(Event::Span).collect();
+            let outside = trace.memory().iter().zip(0..).filter(|(row, _)| row.span.is_none());
+            let others = order.len();
+            order.extend((0..trace.device_spans().len() as u32).map(Event::Device));
+            order.extend(outside.map(|(_, row)| Event::Memory(row)));
+            if order.len() > others {
+                order.sort_by_key(|event| {
+                    let (start, end) = self.range(*event);
+                    (start, std::cmp::Reverse(end))
+                });
+            }
+            order
+        })
+    }
+
+    fn range(&self, event: Event) -> (u64, u64) {
+        match event {
+            Event::Span(row) => {
+                let span = self.span(row);
+                (span.start_ns(), span.end_ns())
+            }
+            Event::Device(row) => {
+                let work = self.device(row);
+                (work.start_ns(), work.end_ns())
+            }
+            Event::Memory(row) => (self.memory(row).at_ns, self.memory(row).at_ns),
+        }
+    }
+
+    pub(super) fn span(&self, row: u32) -> SpanRef<'_> {
+        self.trace.span(row as usize).expect("a row that the trace gave")
+    }
+
+    pub(super) fn device(&self, row: u32) -> DeviceSpanRef<'_> {
+        self.trace.device_span(row as usize).expect("a row that the trace gave")
+    }
+
+    pub(super) fn memory(&self, row: u32) -> &MemoryRow {
+        &self.trace.memory()[row as usize]
+    }
+
+    /// The place of the first event of a group of averages.
+    pub(super) fn first_event(&self, group: &Average) -> Option<usize> {
+        let order = self.order();
+        let first = order.partition_point(|event| self.range(*event).0 < group.first_start_ns);
+        let is_of_group = |event: &Event| match *event {
+            Event::Span(row) => self.span(row).key() == &*group.key,
+            Event::Device(row) => group.is_device() && self.device(row).name() == &*group.key,
+            Event::Memory(_) => &*group.key == "[memory]",
+        };
+        order[first..].iter().position(is_of_group).map(|at| first + at)
+    }
+
+    fn links(&self) -> &Links {
+        self.links.get_or_init(|| {
+            let order = self.order();
+            let mut places: Vec<u32> = vec![u32::MAX; self.trace.span_count()];
+            for (event, place) in order.iter().zip(0..) {
+                if let Event::Span(row) = event {
+                    places[*row as usize] = place;
+                }
+            }
+            let mut links = Links { parents: vec![None; order.len()], children: vec![Vec::new(); order.len()] };
+            for (event, place) in order.iter().zip(0..) {
+                let Event::Span(row) = event else { continue };
+                // A span that is not shown is one with what is around it.
+                let mut around = std::iter::successors(self.span(*row).parent(), SpanRef::parent);
+                let parent = around.find_map(|span| Some(places[span.row()]).filter(|&place| place != u32::MAX));
+                if let Some(parent) = parent {
+                    links.parents[place as usize] = Some(parent);
+                    links.children[parent as usize].push(place);
+                }
+            }
+            links
+        })
+    }
+
+    pub(super) fn parent(&self, place: usize) -> Option<u32> {
+        self.links().parents[place]
+    }
+
+    pub(super) fn children(&self, place: usize) -> &[u32] {
+        &self.links().children[place]
+    }
+
+    /// The sum of an amount over a span and those that are one call with it.
+    pub(super) fn with_repeated(&self, row: u32, amount: impl Fn(SpanRef<'_>) -> u64) -> u64 {
+        let repeated = self.trace.repeated_operators();
+        let mut sum = amount(self.span(row));
+        if repeated.is_empty() {
+            return sum;
+        }
+        // The one call that a span repeats is its only child, and so the next row.
+        let mut next = row + 1;
+        while repeated.binary_search(&next).is_ok()
+            && self.span(next).parent().is_some_and(|p| p.row() + 1 == next as usize)
+        {
+            sum += amount(self.span(next));
+            next += 1;
+        }
+        sum
+    }
+
+    pub(super) fn flow(&self, row: u32) -> Option<Flow> {
+        let flows = self.flows.get_or_init(|| {
+            let mut flows = FxHashMap::default();
+            for ((forward, backward), id) in self.trace.forward_links().into_iter().zip(1..) {
+                flows.insert(forward, Flow { id, kind: 1, is_start: true });
+                flows.insert(backward, Flow { id, kind: 1, is_start: false });
+            }
+            for (work, id) in self.trace.device_spans().zip(1..) {
+                if let Some(launcher) = work.launched_by() {
+                    flows.insert(launcher.row() as u32, Flow { id, kind: 2, is_start: true });
+                }
+            }
+            flows
+        });
+        flows.get(&row).copied()
+    }
+
+    /// The numbers of the function in a row, and of the one around it.
+    pub(super) fn function_numbers(&self, row: u32) -> (u32, u32) {
+        let functions = self.functions.get_or_init(|| self.trace.innermost_functions());
+        let around = self.span(row).parent().map_or(0, |parent| functions[parent.row()]);
+        (functions[row as usize], around)
+    }
+
+    /// The device work that a span launched, itself or through calls of the device's runtime.
+    pub(super) fn kernels(&self, row: u32) -> &[u32] {
+        let kernels = self.kernels.get_or_init(|| {
+            let mut kernels: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+            for (work, at) in self.trace.device_spans().zip(0..) {
+                if let Some(owner) = launcher(&work) {
+                    kernels.entry(owner.row() as u32).or_default().push(at);
+                }
+            }
+            kernels
+        });
+        kernels.get(&row).map_or(&[], Vec::as_slice)
+    }
+
+    /// What was in use on a device.
+    pub(super) fn usage(&self, device: Device) -> Option<&Usage> {
+        let usage = self.usage.get_or_init(|| {
+            let mut devices: Vec<Device> = self.trace.memory().iter().map(|row| row.device).collect();
+            devices.extend([Device::Cpu, Device::Npu(0)]);
+            devices.extend(self.trace.device_spans().map(|work| Device::Npu(work.device())));
+            devices.sort_unstable();
+            devices.dedup();
+            let at_start = |device| if device == Device::Cpu { self.host_memory_at_start } else { 0 };
+            devices.into_iter().map(|device| Usage::of(&self.trace, device, at_start(device))).collect()
+        });
+        usage.iter().find(|usage| usage.device() == device)
+    }
+}
+
+/// The operator whose work it is, rather than the call of the device's runtime.
+pub(super) fn launcher<'a>(work: &DeviceSpanRef<'a>) -> Option<SpanRef<'a>> {
+    let launcher = work.launched_by()?;
+    let is_call = launcher.kind() == mindtorch_profiler::SpanKind::Runtime;
+    launcher.parent().filter(|_| is_call).or(Some(launcher))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "exact up to 2^53 ns, which is 104 days")]
+pub(crate) fn micros(ns: u64) -> f64 {
+    ns as f64 / 1000.0
+}

@@ -1,0 +1,216 @@
+//! What functions are called in a trace.
+//!
+//! A name is made when a function is first called, and found again by where its code is. The code is kept alive until the
+//! tracer stops, so that no other takes its place.
+
+use super::interpreter::{Builtin, Frame, GilCell};
+use crate::profiler::{RecordFunction, Session};
+use mindtorch_profiler::Name;
+use pyo3::prelude::*;
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// How the calls of a function are shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// With its name.
+    Yes,
+    /// As a call of the module that it is a method of.
+    AsModule,
+    /// Not at all, but what it calls is.
+    Through,
+    /// Neither it nor what it calls.
+    No,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Function {
+    pub(super) name: Name,
+    pub(super) shown: Shown,
+}
+
+/// A builtin function, or the method of a type.
+#[derive(Clone, Copy)]
+pub(super) struct BuiltinFunction {
+    pub(super) name: Name,
+    pub(super) is_shown: bool,
+    /// Whether it starts a thread.
+    pub(super) starts_thread: bool,
+}
+
+#[derive(Default)]
+struct Names {
+    functions: HashMap<usize, Function, Addresses>,
+    builtins: HashMap<(usize, usize), (CString, BuiltinFunction), Addresses>,
+    /// What the keys are the addresses of.
+    held: Vec<Py<PyAny>>,
+    places: Places,
+}
+
+/// Where source files are.
+#[derive(Default)]
+struct Places {
+    /// The folders that modules are imported from, longest first, each with a slash at its end.
+    roots: Vec<String>,
+    /// The folder of this package.
+    package: String,
+}
+
+static NAMES: GilCell<Option<Names>> = GilCell::new(None);
+
+/// Begins to collect names.
+pub(super) fn start(py: Python<'_>) -> PyResult<()> {
+    let (roots, package) = py.import("mindtorch_v2.profiler._tracer")?.getattr("places")?.call0()?.extract()?;
+    let names = Names { places: Places { roots, package }, ..Names::default() };
+    replace(py, Some(names));
+    Ok(())
+}
+
+/// Forgets all names, and lets go of what they are the names of.
+pub(super) fn stop(py: Python<'_>) {
+    replace(py, None);
+}
+
+fn replace(py: Python<'_>, names: Option<Names>) {
+    let old = NAMES.with(py, |current| std::mem::replace(current, names));
+    // After the borrow: this may free code and types, and run what waits for that.
+    drop(old);
+}
+
+/// What is known of the function that a frame runs.
+#[inline]
+pub(super) fn function(frame: &Frame<'_>) -> Option<Function> {
+    let code = frame.code();
+    let key = code.as_ptr().addr();
+    let known = NAMES.with(frame.py(), |names| names.as_ref()?.functions.get(&key).copied());
+    known.flatten().or_else(|| new_function(&code))
+}
+
+#[cold]
+fn new_function(code: &Bound<'_, PyAny>) -> Option<Function> {
+    let (path, own_name, line) = describe(code)?;
+    NAMES.with(code.py(), |names| {
+        let names = names.as_mut()?;
+        let function = Function {
+            name: Name::new(&format!("{}({line}): {own_name}", names.places.shorten(&path))),
+            shown: names.places.shown(&path, &own_name),
+        };
+        if names.functions.insert(code.as_ptr().addr(), function).is_none() {
+            names.held.push(code.clone().unbind());
+        }
+        Some(function)
+    })?
+}
+
+/// The name of a frame that was running when the tracer started: with the line that it is at.
+pub(super) fn running(frame: &Frame<'_>) -> Option<Name> {
+    let (path, own_name, _) = describe(&frame.code())?;
+    let line = frame.line();
+    NAMES.with(frame.py(), |names| {
+        let places = &names.as_ref()?.places;
+        Some(Name::new(&format!("{}({line}): {own_name}", places.shorten(&path))))
+    })?
+}
+
+fn describe(code: &Bound<'_, PyAny>) -> Option<(String, String, i64)> {
+    let text = |attribute: &str| Some(code.getattr(attribute).ok()?.to_string_lossy());
+    Some((text("co_filename")?, text("co_name")?, code.getattr("co_firstlineno").ok()?.extract().ok()?))
+}
+
+/// A text in full, with what is not valid in UTF-8 replaced.
+trait Lossy {
+    fn to_string_lossy(&self) -> String;
+}
+
+impl Lossy for Bound<'_, PyAny> {
+    fn to_string_lossy(&self) -> String {
+        self.cast::<pyo3::types::PyString>().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+}
+
+/// What is known of a builtin that is called.
+#[inline]
+pub(super) fn builtin(builtin: &Builtin<'_, '_>) -> Option<BuiltinFunction> {
+    let key = builtin.key();
+    let known = NAMES.with(builtin.object().py(), |names| {
+        let (name, function) = names.as_ref()?.builtins.get(&key)?;
+        // Definitions are not kept alive, so another one may be there now.
+        (name.as_c_str() == builtin.name()).then_some(*function)
+    });
+    known.flatten().or_else(|| new_builtin(builtin))
+}
+
+#[cold]
+fn new_builtin(builtin: &Builtin<'_, '_>) -> Option<BuiltinFunction> {
+    let py = builtin.object().py();
+    let text = builtin.object().repr().ok()?.to_string_lossy().into_owned();
+    let owner = builtin.owner();
+    let is_ours =
+        |owner: &Bound<'_, PyAny>| owner.is_instance_of::<RecordFunction>() || owner.is_instance_of::<Session>();
+    let function = BuiltinFunction {
+        name: Name::new(&without_address(&text)),
+        is_shown: !owner.as_ref().is_some_and(is_ours),
+        starts_thread: builtin.name().to_bytes().starts_with(b"start_"),
+    };
+    NAMES.with(py, |names| {
+        let names = names.as_mut()?;
+        let known = names.builtins.insert(builtin.key(), (builtin.name().to_owned(), function));
+        if let (None, Some(owner)) = (known, owner) {
+            names.held.push(owner.get_type().into_any().unbind());
+        }
+        Some(function)
+    })?
+}
+
+/// `<built-in method append of list object at 0x7f…>` says which list was seen first, which is of no use. Types of this
+/// package are written as torch's are, without it: `of Tensor`.
+fn without_address(text: &str) -> String {
+    match text.rsplit_once(" object at 0x") {
+        Some((name, _)) => format!("{}>", name.replace(" of mindtorch_v2.", " of ")),
+        None => text.to_owned(),
+    }
+}
+
+impl Places {
+    /// A path as it is written in names: from the folder that the module was imported from.
+    fn shorten<'a>(&self, path: &'a str) -> &'a str {
+        self.roots.iter().find_map(|root| path.strip_prefix(root.as_str())).unwrap_or(path)
+    }
+
+    fn shown(&self, path: &str, function: &str) -> Shown {
+        match path.strip_prefix(self.package.as_str()) {
+            Some("nn/modules/_hooks.py") if function == "__call__" => Shown::AsModule,
+            Some("profiler/_decorate.py") => Shown::Through,
+            Some(path) if path.starts_with("profiler/") => Shown::No,
+            Some(path) if path.starts_with("autograd/profiler") => Shown::No,
+            Some(path) if path.starts_with("autograd/_events/") => Shown::No,
+            _ => Shown::Yes,
+        }
+    }
+}
+
+/// Hashes addresses, which differ in their middle bits.
+#[derive(Default)]
+pub(super) struct AddressHasher(u64);
+
+pub(super) type Addresses = BuildHasherDefault<AddressHasher>;
+
+impl Hasher for AddressHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_usize(byte.into());
+        }
+    }
+
+    #[inline]
+    fn write_usize(&mut self, number: usize) {
+        self.0 = (self.0.rotate_left(26) ^ number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        // The table takes bits from both ends, and a product's low bits know only the factors' low bits.
+        self.0 ^ self.0 >> 32
+    }
+}

@@ -1,0 +1,424 @@
+"""The profiler under ``mindtorch_v2.profiler``, with the API of ``torch.autograd.profiler``.
+
+>>> from mindtorch_v2.autograd import profiler
+>>> with profiler.profile() as prof:
+...     with profiler.record_function("work"):
+...         pass
+>>> [event.name for event in prof.function_events]
+['work']
+"""
+
+from __future__ import annotations
+
+import os
+from time import perf_counter_ns, time_ns
+from typing import TYPE_CHECKING, Any
+
+from mindtorch_v2._core import Session, record_function
+from mindtorch_v2.autograd._emit import EnforceUnique, emit_itt, emit_nvtx, load_nvprof, parse_nvprof_trace
+from mindtorch_v2.autograd._events.device_type import DeviceType  # noqa: F401 (torch has it here)
+from mindtorch_v2.autograd._profiler_config import ProfilerConfig, ProfilerState
+from mindtorch_v2.autograd._recording import Recording, is_any_running
+from mindtorch_v2.autograd._stats import _ProfilerStats
+from mindtorch_v2.autograd._step_tracker import KinetoStepTracker
+from mindtorch_v2.autograd.profiler_util import EventList, FunctionEvent, FunctionEventAvg, MemRecordsAcc
+from mindtorch_v2.profiler import _metadata
+from mindtorch_v2.profiler._activity_types import engine_types
+from mindtorch_v2.profiler._configs import _ExperimentalConfig
+from mindtorch_v2.profiler._errors import NotStartedError
+from mindtorch_v2.profiler._warnings import warn_user
+from mindtorch_v2.profiler.activities import (
+    ProfilerActivity,
+    has_device,
+    kineto_available,  # noqa: F401 (torch has it here)
+    parse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from mindtorch_v2._core import Results
+
+__all__ = [
+    "EnforceUnique",
+    "EventList",
+    "FunctionEvent",
+    "KinetoStepTracker",
+    "MemRecordsAcc",
+    "emit_itt",
+    "emit_nvtx",
+    "load_nvprof",
+    "parse_nvprof_trace",
+    "profile",
+    "record_function",
+]
+
+# Names of torch's, kept for who imports them.
+MEMORY_EVENT_NAME = "[memory]"
+OUT_OF_MEMORY_EVENT_NAME = "[OutOfMemory]"
+
+_ACCELERATORS = ("npu", "cuda", "privateuseone")
+_METRICS = ["self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_is_profiler_enabled":
+        return is_any_running()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+class profile:
+    """Records one window: the part of the program in its ``with`` block, on all threads.
+
+    ``mindtorch_v2.profiler.profile`` is more convenient; it makes one of these for each of its cycles.
+
+    Args:
+        enabled: False makes it do nothing.
+        use_device: the device to record beside the host: ``"npu"``, by this or another of its names.
+        record_shapes: keep the shapes, types and strides of the inputs of ops.
+        with_flops: estimate the floating point operations of ops.
+        profile_memory: attribute memory to the ops that allocate and free it.
+        with_stack: record Python functions, and the stacks of ops.
+        with_modules: deprecated.
+        use_kineto: accepted; there is one engine.
+        use_cpu: record the host.
+        experimental_config: see ``_ExperimentalConfig``.
+        acc_events: keep what earlier windows recorded.
+        custom_trace_id_callback: returns the id of the next trace; without it ids are random.
+        post_processing_timeout_s: see ``mindtorch_v2.profiler.profile``.
+        activity_filters: the types of events to keep, by activity.
+
+    >>> with profile(record_shapes=True) as prof, record_function("work"):
+    ...     pass
+    >>> [(row.key, row.count) for row in prof.key_averages()]
+    [('work', 1)]
+    """
+
+    def __init__(
+        self,
+        enabled: bool = True,
+        *,
+        use_device: str | None = None,
+        record_shapes: bool = False,
+        with_flops: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_modules: bool = False,
+        use_kineto: bool = False,
+        use_cpu: bool = True,
+        experimental_config: _ExperimentalConfig | None = None,
+        acc_events: bool = False,
+        custom_trace_id_callback: Callable[[], str] | None = None,
+        post_processing_timeout_s: float | None = None,
+        activity_filters: Mapping[ProfilerActivity, Iterable[str] | None] | None = None,
+        _profiler_extensions: dict[str, str] | None = None,
+    ) -> None:
+        self.enabled = bool(enabled)
+        if not self.enabled:
+            return
+        if post_processing_timeout_s is not None and post_processing_timeout_s < 0:
+            raise ValueError("post_processing_timeout_s must be non-negative")
+        self.use_cpu = use_cpu
+        self.use_device = _checked_device(use_device)
+        self.record_shapes = record_shapes
+        self.with_flops = with_flops
+        self.profile_memory = profile_memory
+        self.with_stack = with_stack
+        self.with_modules = with_modules
+        self.experimental_config = _ExperimentalConfig() if experimental_config is None else experimental_config
+        self.acc_events = acc_events
+        self.custom_trace_id_callback = custom_trace_id_callback
+        self.post_processing_timeout_s = post_processing_timeout_s
+        self.activity_filters = activity_filters or {}
+        self.profiler_kind = ProfilerState.KINETO
+        self.entered = False
+        self.trace_id = ""
+        self.profiling_start_time_ns = 0
+        self.profiling_end_time_ns = 0
+        self._stats = _ProfilerStats()
+        self._recording = Recording(accumulates=acc_events)
+        if with_modules:
+            warn_user(
+                "with_modules is deprecated and will be removed in a future release. Use with_stack=True, which "
+                "records the calls of modules.",
+                FutureWarning,
+            )
+        if self.experimental_config.adjust_profiler_step:
+            warn_user(
+                "adjust_profiler_step is deprecated and ignored. It will be removed in a future release.", FutureWarning
+            )
+        if not use_cpu and not use_kineto:
+            raise AssertionError("Device-only events supported only with Kineto (use_kineto=True)")
+        if not self.kineto_activities:
+            raise AssertionError("No activities specified for the profiler")
+
+    def __getattr__(self, name: str) -> Any:
+        why = "" if self.__dict__.get("enabled", True) else ": it was made with enabled=False"
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{why}")
+
+    @property
+    def kineto_activities(self) -> set[ProfilerActivity]:
+        """What is recorded."""
+        host = {ProfilerActivity.CPU} if self.use_cpu else set()
+        return host if self.use_device is None else host | {ProfilerActivity.NPU}
+
+    def __enter__(self) -> Self | None:
+        if not self.enabled:
+            return None
+        if self.entered:
+            raise RuntimeError("Profiler context manager is not reentrant")
+        self._prepare_trace()
+        self._start_trace()
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> bool | None:
+        if not self.enabled:
+            return None
+        self._stop_trace()
+        return False
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"cannot pickle {type(self).__name__!r} object: pickle its events instead")
+
+    def __repr__(self) -> str:
+        return repr(self.function_events) if self.entered else "<unfinished torch.autograd.profile>"
+
+    def __str__(self) -> str:
+        return str(self.function_events) if self.entered else "<unfinished torch.autograd.profile>"
+
+    def _prepare_trace(self) -> None:
+        start = perf_counter_ns()
+        engine_types(self.activity_filters)  # to say now what is wrong with them
+        self.trace_id = self.create_trace_id()
+        self.entered = True
+        self._stats = _ProfilerStats(profiler_prepare_call_duration_us=_us_since(start))
+
+    def _start_trace(self, *, record_steps: bool = False, first_step: int = 0) -> None:
+        start = perf_counter_ns()
+        self.entered = True
+        self._recording.start(lambda: self._new_session(record_steps, first_step))
+        self.profiling_start_time_ns = time_ns()
+        self._stats.profiler_enable_call_duration_us = _us_since(start)
+
+    def _new_session(self, record_steps: bool, first_step: int) -> Session:
+        activities = self.kineto_activities
+        return Session(
+            cpu=ProfilerActivity.CPU in activities,
+            device=ProfilerActivity.NPU in activities and self.activity_filters.get(ProfilerActivity.NPU) != [],
+            record_shapes=bool(self.record_shapes),
+            profile_memory=bool(self.profile_memory),
+            with_stack=bool(self.with_stack),
+            with_flops=bool(self.with_flops),
+            overload_names=self.experimental_config.capture_overload_names,
+            record_steps=record_steps,
+            first_step=first_step,
+            types=engine_types(self.activity_filters),
+        )
+
+    def _stop_trace(self) -> bool:
+        """End the recording; say whether it was running."""
+        start = perf_counter_ns()
+        was_running = self._recording.finish()
+        if was_running:
+            self.profiling_end_time_ns = time_ns()
+            window = self.profiling_end_time_ns - self.profiling_start_time_ns
+            self._stats.profiling_window_duration_sec = window / 1e9
+            self._stats.profiler_disable_call_duration_us = _us_since(start)
+        return was_running
+
+    @property
+    def _is_recording(self) -> bool:
+        return self.enabled and self._recording.is_running
+
+    @property
+    def kineto_results(self) -> Results | None:
+        """What the last window recorded, as the engine holds it; None if there was none."""
+        return self._recording.last()
+
+    @property
+    def function_events(self) -> EventList:
+        """Every event, in the order of time. While recording: those so far."""
+        self._check_events()
+        start = perf_counter_ns()
+        if self.post_processing_timeout_s == 0:
+            self._log(
+                "Profiler _parse_kineto_results timed out after %.3f seconds, returning partial results with %d events",
+                0.0,
+                0,
+            )
+            return EventList([])
+        events = self._recording.events()
+        if self._stats.parse_kineto_call_duration_us == 0 and not self._is_recording:
+            taken = self._stats.parse_kineto_call_duration_us = max(1, _us_since(start))
+            self._stats.number_of_events = len(events)
+            timeout = self.post_processing_timeout_s
+            if timeout is not None and taken > timeout * 1e6:
+                self._log("Profiler took %.3f seconds to make the events, which are complete", taken / 1e6)
+        return events
+
+    @staticmethod
+    def _log(message: str, *args: object) -> None:
+        import logging  # noqa: PLC0415 (few need it, and the package is to be imported quickly)
+
+        logging.getLogger(__name__).warning(message, *args)
+
+    def _check_events(self) -> None:
+        if self.experimental_config.trace_only:
+            raise RuntimeError(
+                "events() is not available when trace_only=True in ExperimentalConfig. "
+                "Use export_chrome_trace() instead."
+            )
+
+    def key_averages(
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+        include_python_functions: bool = False,
+    ) -> EventList:
+        """Return the events grouped by name, with sums and averages. While recording: those so far."""
+        return self.function_events.key_averages(
+            group_by_input_shape, group_by_stack_n, group_by_overload_name, include_python_functions
+        )
+
+    def total_average(self) -> FunctionEventAvg:
+        """Return the sums over all events."""
+        return self.function_events.total_average()
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The time that was spent on the host, in microseconds."""
+        return self.function_events.self_cpu_time_total
+
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int | None = 75,
+        max_name_column_width: int | None = 55,
+        max_shapes_column_width: int | None = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+    ) -> str:
+        """Return the events as a table: see ``EventList.table``."""
+        return self.function_events.table(
+            sort_by=sort_by,
+            row_limit=row_limit,
+            max_src_column_width=max_src_column_width,
+            max_name_column_width=max_name_column_width,
+            max_shapes_column_width=max_shapes_column_width,
+            header=header,
+            top_level_events_only=top_level_events_only,
+        )
+
+    def export_chrome_trace(
+        self,
+        path: str | bytes | os.PathLike[str] | os.PathLike[bytes],
+        metadata: Mapping[str, str] | None = None,
+        use_python_export: bool = False,  # noqa: ARG002 (there is one exporter)
+        cuda_graph_annotations: Mapping[int, Any] | None = None,
+        graph_lanes: str = "none",
+        default_stream: int = 7,  # noqa: ARG002 (of CUDA graphs)
+    ) -> None:
+        """Write the last window's trace: see ``mindtorch_v2.profiler.profile.export_chrome_trace``."""
+        if graph_lanes not in {"all", "none"}:
+            raise ValueError(f"graph_lanes must be 'all' or 'none', got {graph_lanes!r}")
+        if graph_lanes == "all" and not cuda_graph_annotations:
+            raise ValueError("graph_lanes='all' needs cuda_graph_annotations: there is nothing else to name lanes by")
+        results = self._recording.last()
+        if results is None:
+            raise NotStartedError("Profiler must be started before exporting chrome trace: nothing was recorded yet")
+        options = ["with_modules"] if self.with_modules else []
+        results.export_chrome_trace(
+            _file_name(path), metadata=_metadata.entries(metadata or {}, options=options), trace_id=self.trace_id
+        )
+
+    def export_stacks(
+        self, path: str | bytes | os.PathLike[str] | os.PathLike[bytes], metric: str = "self_cpu_time_total"
+    ) -> None:
+        """Write the stacks with their times: see ``mindtorch_v2.profiler.profile.export_stacks``."""
+        self._check_events()
+        if not self.with_stack:
+            raise AssertionError("export_stacks() requires with_stack=True")
+        if metric not in _METRICS:
+            raise ValueError(f"metric should be one of: {_METRICS}")
+        results = self._recording.everything()
+        if results is None:
+            raise NotStartedError("Profiler must be started before exporting stacks: nothing was recorded yet")
+        results.export_stacks(_file_name(path), metric if metric == _METRICS[0] else "self_device_time_total")
+
+    def toggle_collection_dynamic(self, enabled: bool, activities: Iterable[ProfilerActivity | str]) -> None:
+        """Pause (False) or resume (True) the collection of activities.
+
+        Raises:
+            RuntimeError: nothing is being recorded.
+        """
+        wanted = {parse(activity) for activity in activities} & self.kineto_activities
+        cpu, device = ProfilerActivity.CPU in wanted, ProfilerActivity.NPU in wanted
+        if not self._recording.toggle(bool(enabled), cpu=cpu, device=device):
+            raise NotStartedError("Profiler must be running to toggle what it collects: call start() first")
+
+    def default_trace_id(self) -> str:
+        """Return a new random id: a UUID in 32 upper-case digits."""
+        digits = bytearray(os.urandom(16))
+        digits[6] = digits[6] & 0x0F | 0x40
+        digits[8] = digits[8] & 0x3F | 0x80
+        return digits.hex().upper()
+
+    def create_trace_id(self) -> str:
+        """Return the id for a new trace: what the callback returns, or a random one."""
+        if self.custom_trace_id_callback is None:
+            return self.default_trace_id()
+        trace_id = self.custom_trace_id_callback()
+        if not isinstance(trace_id, str):
+            raise TypeError(f"custom_trace_id_callback must return a string, but it returned {trace_id!r}")
+        return trace_id
+
+    def config(self, create_trace_id: bool = False) -> ProfilerConfig:
+        """Return the options and the id of the trace, which is a new one if ``create_trace_id`` is set."""
+        if create_trace_id:
+            self.trace_id = self.create_trace_id()
+        return ProfilerConfig(
+            self.profiler_kind,
+            self.record_shapes,
+            self.profile_memory,
+            self.with_stack,
+            self.with_flops,
+            self.with_modules,
+            self.experimental_config,
+            self.trace_id,
+        )
+
+
+def _checked_device(name: str | None) -> str | None:
+    """Return the device to record: the accelerator or none. What is not there is left out, with a warning."""
+    if name is None:
+        return None
+    if name == "mtia":
+        raise AssertionError("Legacy MTIA profiling is not supported. Requires use_kineto=True on MTIA devices.")
+    if name in _ACCELERATORS:
+        if has_device():
+            return "npu"
+        warn_user("NPU is not available, disabling NPU profiling")
+    elif name in {"xpu", "hpu"}:
+        warn_user(f"{name.upper()} is not available, disabling {name.upper()} profiling")
+    else:
+        warn_user(f"The {name} is not a valid device option.")
+    return None
+
+
+def _file_name(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> str:
+    name = os.fsdecode(path)
+    if "\0" in name:
+        # As open() says it; the engine would report that the file cannot be created.
+        raise ValueError("embedded null byte")
+    return name
+
+
+def _us_since(start_ns: int) -> int:
+    return (perf_counter_ns() - start_ns) // 1000

@@ -1,0 +1,350 @@
+"""``_KinetoProfile``: a profiler that is started and stopped, without steps."""
+
+from __future__ import annotations
+
+import copy
+import os
+import threading
+
+from mindtorch_v2.autograd import profiler as _engine
+from mindtorch_v2.profiler import _metadata
+from mindtorch_v2.profiler._errors import NotStartedError
+from mindtorch_v2.profiler._memory_profiler import NOT_YET
+from mindtorch_v2.profiler._warnings import warn_user
+from mindtorch_v2.profiler.activities import ParsedActivities, ProfilerActivity, has_device
+
+# Not imported from typing, which takes longer to import than this package.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any, NoReturn, Protocol, TypeAlias
+
+    from mindtorch_v2.autograd.profiler_util import EventList
+    from mindtorch_v2.profiler._configs import ProfilerActivityConfig, _ExperimentalConfig
+    from mindtorch_v2.profiler.activities import Activities
+
+    Path: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+
+    class TraceObserver(Protocol):
+        """What an execution trace observer has to be able to do."""
+
+        def start(self) -> object: ...
+        def stop(self) -> object: ...
+        def cleanup(self) -> object: ...
+
+
+class _KinetoProfile:
+    """Records what the program does, on all of its threads, from ``start()`` to ``stop()``.
+
+    ``profile`` is made of it, and adds steps, schedules, handlers and the ``with`` statement. See there for the
+    arguments.
+
+    >>> from mindtorch_v2.profiler import _KinetoProfile, record_function
+    >>> prof = _KinetoProfile()
+    >>> prof.start()
+    >>> with record_function("work"):
+    ...     pass
+    >>> prof.stop()
+    >>> [event.name for event in prof.events()]
+    ['work']
+    """
+
+    def __init__(
+        self,
+        *,
+        activities: Activities | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: _ExperimentalConfig | None = None,
+        execution_trace_observer: TraceObserver | None = None,
+        acc_events: bool = False,
+        custom_trace_id_callback: Callable[[], str] | None = None,
+        post_processing_timeout_s: float | None = None,
+    ) -> None:
+        parsed = ParsedActivities(activities)
+        self.activities: set[ProfilerActivity] = parsed.members
+        self.activity_configs: dict[ProfilerActivity, ProfilerActivityConfig] = parsed.configs
+        for name in parsed.absent:
+            warn_user(f"{name} is not available, disabling {name} profiling")
+        self.record_shapes = record_shapes
+        self.profile_memory = profile_memory
+        self.with_stack = with_stack
+        self.with_flops = with_flops
+        self.with_modules = with_modules
+        self.experimental_config = experimental_config
+        self.execution_trace_observer = execution_trace_observer
+        self.acc_events = acc_events
+        self.custom_trace_id_callback = custom_trace_id_callback
+        self.post_processing_timeout_s = post_processing_timeout_s
+        self.use_device = "npu" if ProfilerActivity.NPU in self.activities else None
+        self.has_cudagraphs = False
+        self.mem_tl: None = None
+        self.preset_metadata: dict[str, str] = {}
+        self._trace_metadata: dict[str, str] = {}
+        self.profiler: _engine.profile | None = None
+        # Whether the next recording has its profiler and its trace id.
+        self._is_prepared = False
+        self._changes = threading.RLock()
+        self._changes_pid = os.getpid()
+        self._check_extensions()
+        if with_stack and experimental_config is not None and experimental_config.trace_only:
+            warn_user(
+                "trace_only=True is incompatible with with_stack=True (stack traces require event post-processing). "
+                "Disabling trace_only."
+            )
+            self.experimental_config = copy.copy(experimental_config)
+            self.experimental_config.trace_only = False
+        if execution_trace_observer is None and os.environ.get("ENABLE_PYTORCH_EXECUTION_TRACE", "0") == "1":
+            from mindtorch_v2.profiler.execution_trace import ExecutionTraceObserver  # noqa: PLC0415 (few need it)
+
+            self.execution_trace_observer = ExecutionTraceObserver.build_execution_trace_obs_from_env()
+
+    def _check_extensions(self) -> None:
+        kinds = {type(config).__name__ for item in self.activity_configs.values() for config in item.profiler_configs}
+        if "CuspyConfig" in kinds:
+            if ProfilerActivity.CPU not in self.activities:
+                raise ValueError("Cuspy currently requires CPU activity")
+        elif self.experimental_config is not None and "cuspy_async_export" in (
+            self.experimental_config.custom_profiler_config
+        ):
+            raise ValueError("cuspy_async_export is only supported with the cuspy backend")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"cannot pickle {type(self).__name__!r} object: it belongs to this process. "
+            "Pickle its events() or key_averages(), or export its trace."
+        )
+
+    def _changing(self) -> threading.RLock:
+        """Return the lock of all that starts and stops, which threads may call at the same time."""
+        if self._changes_pid != os.getpid():
+            # A thread that is not in this process could hold it.
+            self._changes, self._changes_pid = threading.RLock(), os.getpid()
+        return self._changes
+
+    def start(self) -> None:
+        """Start to record. What an earlier recording holds is let go, unless ``acc_events`` is set.
+
+        Raises:
+            RuntimeError: it is recording already, and goes on.
+        """
+        with self._changing():
+            if self.profiler is not None and self.profiler._is_recording:
+                raise RuntimeError("Profiler is already running: stop it before starting it again")
+            self.prepare_trace()
+            self.start_trace()
+
+    def stop(self) -> None:
+        """End the recording. Stopping again does nothing.
+
+        Raises:
+            AssertionError: it was never started.
+        """
+        with self._changing():
+            self.stop_trace()
+
+    def prepare_trace(self) -> None:
+        """Make ready what the next recording needs, its id among it."""
+        if self.profiler is None or not self.acc_events:
+            self.profiler = self._new_profiler()
+        self.profiler.custom_trace_id_callback = self.custom_trace_id_callback
+        self.profiler._prepare_trace()
+        self._is_prepared = True
+
+    def _new_profiler(self) -> _engine.profile:
+        if any(config.profiler_configs for config in self.activity_configs.values()):
+            raise RuntimeError("Cuspy and hardware counters are not supported: this build has no CUDA devices")
+        if ProfilerActivity.MTIA in self.activities:
+            raise AssertionError("Legacy MTIA profiling is not supported. Requires use_kineto=True on MTIA devices.")
+        return _engine.profile(
+            use_cpu=ProfilerActivity.CPU in self.activities,
+            use_device=self.use_device if has_device() else None,
+            record_shapes=self.record_shapes,
+            with_flops=self.with_flops,
+            profile_memory=self.profile_memory,
+            with_stack=self.with_stack,
+            with_modules=self.with_modules,
+            use_kineto=True,
+            experimental_config=self.experimental_config,
+            acc_events=self.acc_events,
+            custom_trace_id_callback=self.custom_trace_id_callback,
+            post_processing_timeout_s=self.post_processing_timeout_s,
+            activity_filters={key: config.activity_types for key, config in self.activity_configs.items()},
+        )
+
+    def start_trace(self) -> None:
+        """Start to record what was prepared."""
+        profiler = self._profiler("starting trace")
+        if self.execution_trace_observer is not None:
+            self.execution_trace_observer.start()
+        try:
+            self._start_engine(profiler)
+        except BaseException:
+            if self.execution_trace_observer is not None:
+                self.execution_trace_observer.stop()
+            raise
+        self._is_prepared = False
+
+    def _start_engine(self, profiler: _engine.profile) -> None:
+        profiler._start_trace()
+
+    def stop_trace(self) -> None:
+        """End the recording and keep it. If it has ended already, this does nothing."""
+        profiler = self._profiler("stopping trace")
+        try:
+            if self.execution_trace_observer is not None and profiler._is_recording:
+                self.execution_trace_observer.stop()
+        finally:
+            # An observer that fails does not cost the recording.
+            self._stop_engine(profiler)
+
+    def _stop_engine(self, profiler: _engine.profile) -> None:
+        profiler._stop_trace()
+
+    def _profiler(self, purpose: str) -> _engine.profile:
+        if self.profiler is None:
+            raise NotStartedError(f"Profiler must be initialized before {purpose}")
+        return self.profiler
+
+    def events(self) -> EventList:
+        """Return every event, in the order of time. While recording: those so far.
+
+        With ``acc_events`` the events of all cycles, in the order of time and on one clock.
+        """
+        return self._profiler("accessing events").function_events
+
+    def key_averages(
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+        include_python_functions: bool = False,
+    ) -> EventList:
+        """Return the events grouped by name, with sums and averages. While recording: those so far.
+
+        Args:
+            group_by_input_shape: tell apart calls with inputs of other shapes.
+            group_by_stack_n: tell apart calls that differ in that many innermost frames of their stacks.
+            group_by_overload_name: tell apart overloads of an op.
+            include_python_functions: show Python functions, too.
+        """
+        return self._profiler("getting key averages").key_averages(
+            group_by_input_shape, group_by_stack_n, group_by_overload_name, include_python_functions
+        )
+
+    def export_chrome_trace(
+        self,
+        path: Path,
+        use_python_export: bool = False,
+        cuda_graph_annotations: Mapping[int, Any] | None = None,
+        graph_lanes: str = "none",
+        default_stream: int = 7,
+    ) -> None:
+        """Write a trace of the last cycle for chrome://tracing or ui.perfetto.dev.
+
+        It can be written any number of times, and while recording, with what is there so far.
+
+        Args:
+            path: the file; it is compressed if the name ends in ``.gz``.
+            use_python_export: accepted, as in PyTorch; there is one exporter.
+            cuda_graph_annotations: names for nodes of CUDA graphs, of which there are none here.
+            graph_lanes: ``"none"``, or ``"all"`` with annotations; it changes nothing without CUDA graphs.
+            default_stream: the stream of CUDA graphs; not used.
+
+        Raises:
+            OSError: the file cannot be written. The recording is kept.
+        """
+        self._profiler("exporting chrome trace").export_chrome_trace(
+            path,
+            {**self.preset_metadata, **self._trace_metadata},
+            use_python_export,
+            cuda_graph_annotations,
+            graph_lanes,
+            default_stream,
+        )
+
+    def export_stacks(self, path: Path, metric: str = "self_cpu_time_total") -> None:
+        """Write each stack with the time that was spent in it, for a flame graph: ``main;train;forward 1200``.
+
+        Args:
+            path: the file.
+            metric: ``self_cpu_time_total``, or one of the others that stand for time on the device; in microseconds.
+
+        Raises:
+            AssertionError: stacks were not recorded.
+            ValueError: there is no such metric.
+        """
+        self._profiler("exporting stacks").export_stacks(path, metric)
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """Write a text into the traces that are exported from now on, at their top level.
+
+        Metadata belong to this object: they are in the trace of every cycle. A key that the file uses itself, such as
+        ``traceEvents``, is written with ``user.`` before it.
+
+        Raises:
+            AttributeError: the value is no string.
+        """
+        if not isinstance(value, str):
+            raise AttributeError(f"the value of metadata {key!r} must be a string, not {value!r}")
+        self._trace_metadata[key] = _metadata.json_string(value)
+
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """Write a value, given as JSON, into the traces that are exported from now on, at their top level.
+
+        A text that is not JSON is written as a string, with a warning. For keys see ``add_metadata``.
+
+        Raises:
+            TypeError: the value is no string.
+        """
+        self._trace_metadata[key] = self._json(key, value)
+
+    def preset_metadata_json(self, key: str, value: str) -> None:
+        """Do what ``add_metadata_json`` does; PyTorch has this for metadata that are known before the start."""
+        self.preset_metadata[key] = self._json(key, value)
+
+    @staticmethod
+    def _json(key: str, value: str) -> str:
+        if not isinstance(value, str):
+            raise TypeError(f"the value of metadata {key!r} must be a string that holds JSON, not {value!r}")
+        if _metadata.is_json(value):
+            return value
+        warn_user(f"the value of metadata {key!r} is not JSON, and is written as a string: {value[:80]!r}")
+        return _metadata.json_string(value)
+
+    def toggle_collection_dynamic(self, enable: bool, activities: Iterable[ProfilerActivity | str]) -> None:
+        """Pause (False) or resume (True) the collection of activities, for the rest of the recording.
+
+        Raises:
+            RuntimeError: it is not running.
+        """
+        if self.profiler is None:
+            raise NotStartedError("Profiler must be running to toggle what it collects: call start() first")
+        self.profiler.toggle_collection_dynamic(enable, activities)
+
+    def export_memory_timeline(self, path: Path, device: str | None = None) -> None:  # noqa: ARG002 (later)
+        """Write how much memory was in use for what, over time; this is not implemented yet.
+
+        Raises:
+            ValueError: not all of record_shapes, profile_memory and with_stack are set.
+            NotImplementedError: always, otherwise.
+        """
+        self._memory_profile()
+
+    def _memory_profile(self) -> NoReturn:
+        needed = ("record_shapes", "profile_memory", "with_stack")
+        missing = [f"{name}=True" for name in needed if not getattr(self, name)]
+        if missing:
+            raise ValueError(f"{', '.join(missing)} required for memory profiling.")
+        if self.profiler is None:
+            raise NotStartedError("Profiler and kineto_results must be initialized for memory profiling")
+        raise NotImplementedError(NOT_YET)
+
+    def wait_for_exports(self) -> None:
+        """Wait until files are written; they are when an export returns."""
+
+    def take_pending_cuspy_export(self) -> None:
+        """Return None: there is no Cuspy here."""

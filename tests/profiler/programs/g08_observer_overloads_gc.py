@@ -1,0 +1,41 @@
+"""An execution trace observer, the names of overloads, and the garbage collector's work."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+
+def run_observed(torch: Any, path: str) -> Any:
+    a = torch.ones(4, 4)
+    observer = torch.profiler.ExecutionTraceObserver().register_callback(path)
+    with torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True, execution_trace_observer=observer
+    ) as prof, torch.profiler.record_function("outer", "some args"):
+        _ = a @ a
+    return prof
+
+
+def run_overloads(torch: Any) -> Any:
+    a = torch.ones(4, 4)
+    with torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU],
+        experimental_config=torch.profiler._ExperimentalConfig(capture_overload_names=True),
+    ) as prof:
+        _ = a + a
+        torch.add(a, 1)
+        torch.add(a, a, out=torch.empty(4, 4))
+    return prof
+
+
+def run_collecting(torch: Any) -> Any:
+    a = torch.ones(4, 4)
+    with torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU],
+        with_stack=True,
+        experimental_config=torch.profiler._ExperimentalConfig(record_python_gc_info=True),
+    ) as prof:
+        _ = a + a
+        gc.collect()
+        _ = a + a
+    return prof

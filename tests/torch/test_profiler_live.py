@@ -1,0 +1,165 @@
+"""One program under torch's profiler and under ours, in one process: what they record is the same.
+
+Names, order, nesting, counts, scopes, shapes, dtypes, strides, concrete inputs, flops, stacks, sequence numbers and
+links are compared. What differs on purpose has a row in docs/differences.md and is left out by name.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from tests.ops import run
+from tests.ops.database import CASES
+from tests.profiler import differences, trees
+from tests.profiler.compare import check
+from tests.profiler.programs import (
+    g01_mlp_sgd,
+    g02_adam_memory,
+    g03_annotations_threads,
+    g04_with_stack,
+    g05_flops,
+    g06_schedule,
+    g07_metadata,
+    g08_observer_overloads_gc,
+)
+from tests.profiler.rules import CALLS, OPS, TRACES, lessened
+
+import mindtorch_v2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.ops.op import Case
+    from tests.profiler.compare import Node
+
+LIBRARIES: tuple[Any, Any] = (torch, mindtorch_v2)
+
+# Torch warns of results that are undefined, such as the variance of one number.
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+# The programs of the goldens: what to run, and the file whose frames are compared.
+PROGRAMS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "g01": (g01_mlp_sgd.run, ""),
+    "g01 fused": (functools.partial(g01_mlp_sgd.run, fused=True), ""),
+    "g02": (g02_adam_memory.run, "g02_adam_memory.py"),
+    "g02 small": (g02_adam_memory.run_small, ""),
+    "g03": (functools.partial(g03_annotations_threads.run, all_threads=True), ""),
+    "g04": (functools.partial(g04_with_stack.run, verbose=True), "g04_with_stack.py"),
+    "g05": (g05_flops.run, ""),
+    "g05 with shapes": (functools.partial(g05_flops.run, record_shapes=True), ""),
+    "g07": (g07_metadata.run, ""),
+    "g08 overloads": (g08_observer_overloads_gc.run_overloads, ""),
+    "g08 collecting": (g08_observer_overloads_gc.run_collecting, "g08_observer_overloads_gc.py"),
+}
+
+COMPARED = [case for case in CASES if case.op.name not in CALLS]
+DIFFERENTIABLE = [case for case in COMPARED if case.differentiable]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_events_of_programs(name: str) -> None:
+    program, file = PROGRAMS[name]
+    check(*(trees.of_events(program(lib).events(), file) for lib in LIBRARIES), OPS, name)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_traces_of_programs(name: str, tmp_path: Path) -> None:
+    theirs, ours = (exported(PROGRAMS[name][0](lib), tmp_path) for lib in LIBRARIES)
+    check(trees.of_trace(theirs), trees.of_trace(ours), TRACES, f"the trace of {name}")
+    assert sorted(ours.keys() - {"after_stop"}) == sorted(theirs)
+    assert trees.kinds(ours) == trees.kinds(theirs)
+    assert trees.arrows(ours) == trees.arrows(theirs)
+
+
+def exported(prof: Any, directory: Path) -> dict[str, Any]:
+    path = directory / "trace.json"
+    prof.export_chrome_trace(str(path))
+    trace: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return trace
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_objects_of_programs(name: str) -> None:
+    """Every attribute of torch's events and averages is there, of the same type."""
+    theirs, ours = (PROGRAMS[name][0](lib) for lib in LIBRARIES)
+    for one, other in ((theirs.events(), ours.events()), (theirs.key_averages(), ours.key_averages())):
+        known = {attribute for attribute in vars(one[0]) if not attribute.startswith("_")}
+        assert [attribute for attribute in sorted(known) if not hasattr(other[0], attribute)] == []
+
+
+def test_log_of_a_schedule() -> None:
+    theirs, ours = (g06_schedule.run(lib) for lib in LIBRARIES)
+    for entry in theirs:
+        for key in entry.keys() & {"names", "events_after"}:
+            entry[key] = [name for name in entry[key] if name not in OPS.absent]
+        if "keys" in entry:
+            entry["keys"] = [row for row in entry["keys"] if row[0] not in OPS.absent]
+    assert ours == theirs
+
+
+def recorded(lib: Any, work: Callable[[], Any], **options: Any) -> list[Node]:
+    activities = [lib.profiler.ProfilerActivity.CPU]
+    with lib.profiler.profile(activities=activities, record_shapes=True, with_flops=True, **options) as prof:
+        work()
+    return trees.of_events(prof.events())
+
+
+def forward(lib: Any, case: Case) -> list[Node]:
+    inputs = run.build(lib, case)
+    return recorded(lib, functools.partial(run.call, lib, case, inputs))
+
+
+def backward(lib: Any, case: Case) -> list[Node]:
+    inputs = run.build(lib, case, grad=True)
+    total = run.weighted_sum(lib, run.call(lib, case, inputs), str(case))
+    return [] if total is None else recorded(lib, total.backward)
+
+
+@pytest.mark.parametrize("case", COMPARED, ids=str)
+def test_calls(case: Case) -> None:
+    check(*(forward(lib, case) for lib in LIBRARIES), OPS, str(case))
+
+
+@pytest.mark.parametrize("case", DIFFERENTIABLE, ids=str)
+def test_backward(case: Case) -> None:
+    check(*(backward(lib, case) for lib in LIBRARIES), OPS, f"backward of {case}")
+
+
+def at_random(lib: Any, seed: int) -> Callable[[], None]:
+    """Some calls in annotations in annotations, then the gradients of all of them."""
+    rng = random.Random(seed)
+    drawn = [(case, run.build(lib, case, grad=case.differentiable)) for case in rng.sample(COMPARED, 6)]
+
+    def call(case: Case, inputs: run.Inputs) -> Any:
+        with lib.profiler.record_function(f"call of {case.op.name}"):
+            return run.weighted_sum(lib, run.call(lib, case, inputs), str(case))
+
+    def program() -> None:
+        with lib.profiler.record_function("forward"):
+            totals = [total for case, inputs in drawn if (total := call(case, inputs)) is not None]
+        with lib.profiler.record_function("backward"):
+            for total in totals:
+                total.backward()
+
+    return program
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_programs_at_random(seed: int) -> None:
+    check(*(recorded(lib, at_random(lib, seed)) for lib in LIBRARIES), OPS, f"program {seed}")
+
+
+def test_every_row_about_ops_is_needed() -> None:
+    """A row stays only while some call needs it."""
+    rows = {name for section in ("Steps that are not recorded", "Inside ops") for name in differences.names(section)}
+    needed: set[str] = set()
+    for case in COMPARED:
+        for record in (forward, backward) if case.differentiable else (forward,):
+            needed |= lessened(*(record(lib, case) for lib in LIBRARIES))
+    assert sorted(rows - needed) == []
