@@ -54,8 +54,8 @@ class Rules:
         for node in nodes:
             children = self.apply(node.children)
             # With the names of overloads, `aten::add` is `aten::add.Tensor`: a rule is for all of them.
-            plain = node.name.partition(".")[0] if node.name.startswith("aten::") else node.name
             name = self.renamed.get(node.name, node.name)
+            plain = name.partition(".")[0] if name.startswith("aten::") else name
             if plain in self.absent:
                 kept += children
                 continue
@@ -64,6 +64,11 @@ class Rules:
                 children = list(children[0].children)
             hidden = {*self.facts.get("*", ()), *self.facts.get(plain, ())}
             facts = {fact: value for fact, value in node.facts.items() if fact not in hidden}
+            if name != node.name:
+                facts |= {fact: name for fact in ("key", "trace_name") if fact in facts}
+            if isinstance(facts.get("flow"), str):
+                way, _, end = facts["flow"].partition(" ")
+                facts["flow"] = f"{way} {self.renamed.get(end, end)}"
             kept.append(Node(name, facts, () if plain in self.opaque else tuple(children)))
         return kept
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tests.profiler import differences
-from tests.profiler.compare import Node, Rules
+from tests.profiler.compare import Node, Rules, same
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 def renamed(section: str) -> dict[str, str]:
@@ -19,7 +19,7 @@ def renamed(section: str) -> dict[str, str]:
 
 
 def facts(section: str) -> dict[str, set[str]]:
-    """Rows that begin with the names of ops and end, after a colon, with the facts that differ."""
+    """Rows that begin with the names of ops; the rest of the cell begins with the facts that differ."""
     found: dict[str, set[str]] = {}
     for row in differences.SECTIONS[section]:
         which, _ = differences.leading_names(row.torch)
@@ -29,11 +29,13 @@ def facts(section: str) -> dict[str, set[str]]:
 
 
 OPS = Rules(
+    # A frame of a library has no name.
     absent=differences.names("Steps that are not recorded") | {""},
     opaque=differences.names("Inside ops"),
     renamed=renamed("Names of backward steps"),
-    facts=facts("Arguments of ops"),
+    facts=facts("What is known of ops"),
 )
+
 # In a trace the arguments have names of their own, and an op without any has none of these.
 INPUTS = ("args", "Input Dims", "Input Strides", "Input type", "Concrete Inputs")
 TRACES = replace(OPS, facts=dict.fromkeys(OPS.facts, INPUTS))
@@ -41,16 +43,40 @@ TRACES = replace(OPS, facts=dict.fromkeys(OPS.facts, INPUTS))
 # Calls of the database of ops that the libraries make of other ops: nothing about them is comparable.
 CALLS = differences.names("Calls made of other ops")
 
+# Layouts of inputs, as the database names them, that results have in torch and not in ours.
+LAYOUTS = differences.names("Layouts")
 
-def lessened(theirs: Iterable[Node], ours: Iterable[Node]) -> set[str]:
-    """The names of the rules that these recordings need to be equal: steps left out, ops not looked into."""
-    needed = {node.name for root in theirs for node in root.walk() if node.name in OPS.absent}
-    open_rules = replace(OPS, opaque=())
-    waiting = [(Node("", {}, tuple(open_rules.apply(theirs))), Node("", {}, tuple(open_rules.apply(ours))))]
+
+def for_layouts(layouts: Iterable[str]) -> Rules:
+    """The rules for a program whose inputs have these layouts."""
+    if LAYOUTS.isdisjoint(layouts):
+        return OPS
+    return replace(OPS, facts={**OPS.facts, "*": {"structured_input_strides"}})
+
+
+def for_program(golden: str) -> Rules:
+    """The rules for the program of a golden."""
+    hidden = facts("Programs of the goldens").get(golden, set())
+    return replace(OPS, facts={**OPS.facts, "*": hidden})
+
+
+def needed(theirs: Iterable[Node], ours: Iterable[Node]) -> set[str]:
+    """The names of the rules that these recordings need to be equal.
+
+    The steps that are left out, the ops that are not looked into, and `op fact` for what is not compared of an op.
+    """
+    found = {node.name for root in theirs for node in root.walk() if node.name in OPS.absent}
+    rules = replace(OPS, opaque=(), facts={})
+    waiting: list[tuple[str, Sequence[Node], Sequence[Node]]] = [("", rules.apply(theirs), rules.apply(ours))]
     while waiting:
-        one, other = waiting.pop()
-        if [child.name for child in one.children] != [child.name for child in other.children]:
-            needed.add(one.name)
-        else:
-            waiting += zip(one.children, other.children, strict=True)
-    return needed
+        name, one, other = waiting.pop()
+        if [node.name for node in one] != [node.name for node in other]:
+            found.add(name)
+            continue
+        for left, right in zip(one, other, strict=True):
+            differing = {fact for fact in left.facts if not same(left.facts[fact], right.facts.get(fact))}
+            found |= {f"{left.name} {fact}" for fact in differing}
+            if differing - set(OPS.facts.get(left.name, ())):
+                found.add(name)
+            waiting.append((left.name, left.children, right.children))
+    return found

@@ -195,6 +195,45 @@ def test_defect_32_tasks_that_end_in_another_order_than_they_began() -> None:
         assert only(named(prof, f"inside{number}")).cpu_parent.name == f"task{number}"
 
 
+WAYS: dict[str, Any] = {
+    "operator": lambda matrix: matrix + 1,
+    "product": lambda matrix: matrix @ matrix,
+    "comparison": lambda matrix: matrix == 1,
+    "negation": lambda matrix: -matrix,
+    "index": lambda matrix: matrix[0],
+    "assignment": lambda matrix: matrix.__setitem__(0, 1.0),
+    "attribute": lambda matrix: matrix.T,
+    "method": lambda matrix: matrix.exp(),
+    "function": torch.exp,
+    "value": lambda matrix: matrix[0, 0].item(),
+    "copy": lambda matrix: matrix.to("npu"),
+    "network": torch.nn.functional.relu,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_defect_32_whichever_way_an_op_is_called(way: str) -> None:
+    matrix = square()
+
+    async def task(number: int, gate: asyncio.Event) -> None:
+        with record_function(f"task{number}"):
+            await gate.wait()
+            WAYS[way](matrix)
+
+    async def main() -> None:
+        gates = [asyncio.Event() for _ in range(2)]
+        tasks = [asyncio.ensure_future(task(number, gate)) for number, gate in enumerate(gates)]
+        await asyncio.sleep(0)
+        for gate in gates:
+            gate.set()
+        await asyncio.gather(*tasks)
+
+    with profile(activities=["CPU"]) as prof:
+        asyncio.run(main())
+    inside = [[child.name for child in only(named(prof, f"task{number}")).cpu_children] for number in range(2)]
+    assert inside[0] == inside[1] != []
+
+
 def test_defect_33_an_annotation_open_at_the_start_is_shown_from_the_start(tmp_path: Path) -> None:
     outer = record_function("outer")
     with profile():

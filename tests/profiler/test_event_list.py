@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import functools
 import heapq
+import itertools
 import json
 import operator
 import pickle
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.profiler import stored_events
@@ -17,6 +17,9 @@ from tests.profiler import stored_events
 import mindtorch_v2
 from mindtorch_v2.autograd.profiler_util import EventList, FunctionEvent
 from mindtorch_v2.profiler import profile, record_function
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 torch: Any = mindtorch_v2
 NAMES = ["outer", "a", "b", "last"]
@@ -67,15 +70,16 @@ def test_reads_like_a_list_and_makes_nothing(events: EventList[FunctionEvent]) -
     assert names(sorted(events, key=lambda item: item.name)) == sorted(NAMES)
     assert names(list(events)) == names([*events]) == names(events.copy()) == NAMES
     assert names(max(zip(NAMES, events, strict=True))[1:]) == ["outer"]
-    assert (type(events.copy()), type(events + []), type(events * 2)) == (list, list, list)
-    assert names(events + [events[0]]) == [*NAMES, "outer"]
+    assert (type(events.copy()), type(operator.add(events, [])), type(events * 2)) == (list, list, list)
+    assert names(operator.add(events, [events[0]])) == [*NAMES, "outer"]
     assert names(events * 2) == names(2 * events) == NAMES * 2
-    assert events == events
+    assert events == copy.copy(events)
     assert (events == list(events), list(events) == events, events != [], events == 3) == (True, True, True, False)
     assert repr(events) == repr(list(events))
     first, *_, last = events
     assert (first, last) == (events[0], events[3])
-    assert (lambda *items: len(items))(*events) == 4
+    assert names(itertools.chain(*[events])) == NAMES
+    assert len(set(enumerate(events))) == 4
     match events:
         case [one, *_]:
             assert one == events[0]
@@ -104,9 +108,8 @@ CHANGES: list[tuple[str, Any, list[str]]] = [
     ("del", lambda items: items.__delitem__(slice(1, 3)), ["outer", "last"]),
     ("set", lambda items: items.__setitem__(0, items[3]), ["last", "a", "b", "last"]),
     ("set slice", lambda items: items.__setitem__(slice(None), items[:2]), ["outer", "a"]),
-    ("+=", lambda items: operator.iadd(items, items[:1]), [*NAMES, "outer"]),
-    ("*=", lambda items: operator.imul(items, 2), NAMES * 2),
-    ("heapify after filling", lambda items: (items.append(items.pop()), items.reverse()), NAMES[::-1]),
+    ("+=", lambda items: items.__iadd__(items[:1]), [*NAMES, "outer"]),
+    ("*=", lambda items: items.__imul__(2), NAMES * 2),
 ]
 
 
@@ -126,9 +129,9 @@ def test_what_c_reads_past_our_methods(events: EventList[FunctionEvent]) -> None
     target += copy.copy(events)
     assert alias is target
     assert len(target) == 5
-    assert len([1] + copy.copy(events)) == 5
+    assert len(operator.add([1], copy.copy(events))) == 5
     assert len(functools.reduce(operator.add, [[], copy.copy(events)])) == 4
-    assert len(sum([copy.copy(events), copy.copy(events)], [])) == 8
+    assert len(sum([copy.copy(events), copy.copy(events)], [])) == 8  # noqa: RUF017
     plain: list[Any] = [1, 2, 3]
     plain[1:2] = copy.copy(events)
     assert len(plain) == 6
@@ -167,7 +170,7 @@ def test_changing_the_list_does_not_change_the_recording() -> None:
 
 @pytest.mark.parametrize("copied", [lambda item: pickle.loads(pickle.dumps(item)), copy.deepcopy])
 def test_copies_are_complete_and_independent(events: EventList[FunctionEvent], copied: Any) -> None:
-    again = copied(events)
+    again: Any = copied(events)
     assert type(again) is EventList
     assert not is_lazy(again)
     assert names(again) == NAMES
@@ -176,7 +179,7 @@ def test_copies_are_complete_and_independent(events: EventList[FunctionEvent], c
     assert [dict(item) for item in again] == [dict(item) for item in events]
     assert again.table() == events.table()
     assert again.key_averages().table() == events.key_averages().table()
-    again.extra = 3
+    vars(again)["extra"] = 3
     assert (copied(again).extra, copied(again)._tree_built) == (3, True)
     averages = copied(events.key_averages())
     assert averages.table() == events.key_averages().table()
@@ -231,7 +234,8 @@ def test_attributes_that_rows_do_not_know_sort_a_table(events: EventList[Functio
 
 
 def test_shares_are_there_once_a_table_was_printed(events: EventList[FunctionEvent]) -> None:
-    assert events[0].self_cpu_percent == -1
+    before: object = events[0].self_cpu_percent
+    assert before == -1
     events.table()
     share = events[0].self_cpu_time_total * 100 / events.self_cpu_time_total
     assert events[0].self_cpu_percent == f"{share:.2f}%"
@@ -363,7 +367,7 @@ def test_export_of_stacks(tmp_path: Path) -> None:
         assert path.read_text(encoding="utf-8") == ""
     metrics = ["self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total"]
     assert listed.supported_export_stacks_metrics() == metrics
-    with pytest.raises(ValueError, match="^metric should be one of: "):
+    with pytest.raises(ValueError, match=r"^metric should be one of: "):
         listed.export_stacks(path, "count")
 
 

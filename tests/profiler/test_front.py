@@ -93,7 +93,7 @@ def test_metadata_cannot_take_the_place_of_what_the_file_has(tmp_path: Path, key
     prof.add_metadata(key, "mine")
     prof.export_chrome_trace(tmp_path / "after.json")
     before, after = (json.loads((tmp_path / f"{name}.json").read_text("utf-8")) for name in ("before", "after"))
-    assert after["user." + key] == "mine"
+    assert after[key + "_user"] == "mine"
     assert after[key] == before[key]
 
 

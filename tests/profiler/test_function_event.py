@@ -53,7 +53,7 @@ def test_defaults_of_the_constructor() -> None:
     assert made.device_type is DeviceType.CPU
     assert made.device_resource_id == made.thread == 1
     assert (made.sequence_nr, made.node_id, made.python_id, made.count) == (-1, -1, -1, 1)
-    assert made.flops is made.trace_name is made.input_shapes is made.stack is made.cpu_parent is None
+    assert [made.flops, made.trace_name, made.input_shapes, made.stack, made.cpu_parent] == [None] * 5
     assert (made.kernels, made.cpu_children, made.is_finished) == ([], [], True)
     assert event(device_resource_id=0).device_resource_id == 0
 
@@ -81,7 +81,7 @@ def test_device_time_is_that_of_kernels_below() -> None:
     kernel = event(use_device="npu", device_type=DeviceType.NPU)
     assert (kernel.cpu_time_total, kernel.self_cpu_time_total, kernel.device_time_total) == (0, 0, 10.0)
     assert event().device_time_total == 0
-    with pytest.raises(AssertionError, match="Expected device_type to be CUDA, PrivateUse1, MTIA, HPU or XPU"):
+    with pytest.raises(AssertionError, match=r"Expected device_type to be CUDA, PrivateUse1, MTIA, HPU or XPU"):
         _ = event(use_device="npu", device_type=DeviceType.Meta).device_time_total
 
 
@@ -101,15 +101,15 @@ def test_device_time_of_what_is_nested_deeply() -> None:
 def test_links_are_checked() -> None:
     host, device = event(), event(device_type=DeviceType.NPU)
     wrong: Any = 3
-    with pytest.raises(AssertionError, match="^Expected device_type to be CPU$"):
+    with pytest.raises(AssertionError, match=r"^Expected device_type to be CPU$"):
         device.append_kernel("k", 0, 1.0)
-    with pytest.raises(AssertionError, match="^Expected child to be a FunctionEvent$"):
+    with pytest.raises(AssertionError, match=r"^Expected child to be a FunctionEvent$"):
         host.append_cpu_child(wrong)
-    with pytest.raises(AssertionError, match="^Expected child device_type to be CPU$"):
+    with pytest.raises(AssertionError, match=r"^Expected child device_type to be CPU$"):
         host.append_cpu_child(device)
-    with pytest.raises(AssertionError, match="^Expected parent to be a FunctionEvent$"):
+    with pytest.raises(AssertionError, match=r"^Expected parent to be a FunctionEvent$"):
         host.set_cpu_parent(wrong)
-    with pytest.raises(AssertionError, match="^Expected parent device_type to be CPU$"):
+    with pytest.raises(AssertionError, match=r"^Expected parent device_type to be CPU$"):
         host.set_cpu_parent(device)
 
 
@@ -174,7 +174,7 @@ def test_events_of_a_recording_have_torchs_attributes_and_our_keys(recorded: Eve
     assert "batch=32" in str(vars(inner))
     assert outer.metadata is None
     with pytest.raises(AttributeError, match="'FunctionEvent' object has no attribute 'colour'"):
-        _ = outer.colour
+        _ = outer.colour  # type: ignore[attr-defined]
     with pytest.raises(KeyError):
         outer["colour"]
 
@@ -196,9 +196,10 @@ def test_an_event_is_equal_to_itself_however_it_was_reached(recorded: EventList[
 
 
 def test_what_is_set_is_there_when_the_event_is_touched_again(recorded: EventList[FunctionEvent]) -> None:
-    recorded[1].note = "mine"
-    assert recorded[1].note == "mine"
-    assert recorded[0].cpu_children[0].note == "mine"
+    inner: Any = recorded[1]
+    inner.note = "mine"
+    del inner
+    assert [vars(again)["note"] for again in (recorded[1], recorded[0].cpu_children[0])] == ["mine", "mine"]
     assert "inner" in recorded.table()
     recorded[1].name = "renamed"
     assert recorded[1].name == recorded[1].key == recorded[1]["name"] == recorded[0].cpu_children[0].name == "renamed"
@@ -270,9 +271,9 @@ def test_sums() -> None:
     average += event(end=8.0, flops=None)
     assert (average.key, average.count, average.cpu_time_total, average.cpu_time) == ("x", 2, 12.0, 6.0)
     assert (average.flops, average.stack, average.input_shapes, average.cpu_parent) == (5, ["a"], [[1]], parent)
-    with pytest.raises(AssertionError, match="^Expected keys to match, but got y vs x$"):
+    with pytest.raises(AssertionError, match=r"^Expected keys to match, but got y vs x$"):
         average += event("y")
-    with pytest.raises(AssertionError, match="^Expected other to be a FunctionEvent or FunctionEventAvg$"):
+    with pytest.raises(AssertionError, match=r"^Expected other to be a FunctionEvent or FunctionEventAvg$"):
         average.add(3)  # type: ignore[arg-type]
     total = FunctionEventAvg().add(average)
     assert total.count == 2
@@ -306,5 +307,5 @@ def test_formats() -> None:
     sizes = [profiler_util._format_memory(size) for size in (0, 1023, 1024, -(1 << 20), 3 << 30)]
     assert sizes == ["0 B", "1023 B", "1.00 KB", "-1.00 MB", "3.00 GB"]
     assert profiler_util._format_time_share(0, 0) == "NaN"
-    with pytest.raises(AssertionError, match="^Expected time_us == 0 but got 3$"):
+    with pytest.raises(AssertionError, match=r"^Expected time_us == 0 but got 3$"):
         profiler_util._format_time_share(3, 0)

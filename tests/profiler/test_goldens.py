@@ -23,7 +23,7 @@ from tests.profiler.programs import (
     g07_metadata,
     g08_observer_overloads_gc,
 )
-from tests.profiler.rules import OPS, TRACES
+from tests.profiler.rules import OPS, TRACES, for_program
 from tests.profiler.support import CYCLES_CLEAR_EVENTS, trace_of
 
 import mindtorch_v2
@@ -55,7 +55,12 @@ def test_g01_trace(tmp_path: Path) -> None:
 
 def test_g02_events_with_memory() -> None:
     prof = g02_adam_memory.run_small(torch)
-    check(stored_events("g02_adam_memory/events_memory_small.json"), trees.of_events(prof.events()), OPS, "g02")
+    check(
+        stored_events("g02_adam_memory/events_memory_small.json"),
+        trees.of_events(prof.events()),
+        for_program("g02"),
+        "g02",
+    )
 
 
 def test_g02_memory_in_the_trace(tmp_path: Path) -> None:

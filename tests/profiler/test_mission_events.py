@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from typing import Any
 
@@ -141,6 +142,16 @@ def test_an_event_with_no_flags_has_these_keys_and_no_others() -> None:
         work()
     for event in events(prof):
         assert set(event.keys()) == BASE_KEYS
+
+
+def test_with_all_flags_off_no_call_of_python_is_watched() -> None:
+    def called() -> None:
+        assert sys.getprofile() is None
+        assert threading.getprofile() is None
+
+    with profile():
+        called()
+        in_thread(called)
 
 
 def shapes_of(call: Any, name: str) -> Any:

@@ -251,11 +251,14 @@ def test_no_rows_but_the_totals_of_all() -> None:
 
 def test_shares_are_written_into_what_was_printed() -> None:
     events = some_events()
-    assert events[0].self_cpu_percent == events[0].total_cpu_percent == events[0].total_device_percent == -1
+    assert shares(events[0]) == [-1, -1, -1]
     events.table()
-    assert events[0].self_cpu_percent == "60.00%"
-    assert events[0].total_cpu_percent == "100.00%"
-    assert events[1].total_device_percent == "100.00%"
+    assert shares(events[0]) == ["60.00%", "100.00%", "0.00%"]
+    assert shares(events[1]) == ["30.00%", "30.00%", "100.00%"]
+
+
+def shares(event: FunctionEvent) -> list[str | int]:
+    return [event.self_cpu_percent, event.total_cpu_percent, event.total_device_percent]
 
 
 def test_lists_of_both_kinds_and_of_averages_made_by_hand() -> None:

@@ -27,8 +27,8 @@ FRAME = re.compile(r"(?:.*/)?(?P<file>[^/]+)\((?P<line>\d+)\): (?P<function>.*)"
 def of_events(events: Iterable[Any], program: str = "", *, lines: bool = True) -> list[Node]:
     """Of `prof.events()`. `program` is the file that holds the program, whose frames are compared."""
     listed = list(events)
-    place = {id(event): number for number, event in enumerate(listed)}
-    parents = [None if event.cpu_parent is None else place[id(event.cpu_parent)] for event in listed]
+    place = {event: number for number, event in enumerate(listed)}
+    parents = [None if event.cpu_parent is None else place[event.cpu_parent] for event in listed]
     return planted(listed, parents, getattr, Frames(program, lines))
 
 

@@ -14,6 +14,8 @@ EMPTY = inspect.Parameter.empty
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 # What a class may have besides its public names, and users call all the same.
 PROTOCOL = ("__enter__", "__exit__", "__call__", "__iadd__", "__missing__", "__getitem__")
+# Where the profiler's own classes and functions are.
+PACKAGES = ("torch.profiler", "torch.autograd", "torch._C")
 # Types whose values are equal in both libraries when they are the same.
 PLAIN = (type(None), bool, int, float, str, bytes, list, tuple, dict, set)
 
@@ -43,6 +45,9 @@ class Walk:
             one, other = getattr(theirs, each), getattr(ours, each)
             if not callable(one):
                 yield from compare(f"{name}.{each}", one, other)
+                continue
+            if not getattr(one, "__module__", "").startswith(PACKAGES):
+                # Only the name is torch.profiler's: the optimizer is looked at by the tests of optimizers.
                 continue
             first, known = self.seen.setdefault(id(one), (f"{name}.{each}", other))
             if first == f"{name}.{each}":
@@ -94,6 +99,8 @@ def compare_classes(name: str, theirs: type, ours: Any) -> Iterator[Problem]:
         if not is_public or member in inherited - own_names(theirs):
             continue
         if not hasattr(ours, member):
+            if inspect.isdatadescriptor(getattr(theirs, member)) and member in attributes_of(ours):
+                continue
             yield Problem(f"{name}.{member}", "ours has no such member")
             continue
         one, other = getattr(theirs, member), getattr(ours, member)
@@ -101,6 +108,14 @@ def compare_classes(name: str, theirs: type, ours: Any) -> Iterator[Problem]:
             yield from compare_signatures(f"{name}.{member}", one, other)
         elif isinstance(one, PLAIN) and one != other:
             yield Problem(f"{name}.{member}", f"torch's is {one!r}, ours {other!r}")
+
+
+def attributes_of(value: type) -> set[str]:
+    """The attributes that an object of a class has once it is made, if it can be made of nothing."""
+    try:
+        return set(dir(value()))
+    except TypeError:
+        return set()
 
 
 def own_names(value: type) -> set[str]:

@@ -38,6 +38,11 @@ impl Capture {
     /// The activities, which can be paused and resumed; the other flags say how much detail they have.
     pub const ACTIVITIES: Self = Self(Self::CPU.0 | Self::DEVICE.0);
 
+    /// What must be collected so that all of this can be told: operations are counted from shapes, and shown with them.
+    pub(crate) fn with_implied(self) -> Self {
+        if self.contains(Self::FLOPS) { self | Self::SHAPES } else { self }
+    }
+
     /// Whether every flag of `other` is set.
     #[inline]
     pub const fn contains(self, other: Self) -> bool {

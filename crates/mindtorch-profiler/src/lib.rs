@@ -120,8 +120,8 @@ pub use export::{ChromeTrace, StackMetric, frame_parts};
 pub use macros::CallSite;
 pub use names::{Input, Inputs, InputsEncoder, Name, Stack};
 pub use recorder::{
-    Device, DeviceSpan, Memory, Recorder, Span, SpanArgs, SpanId, SpanKind, SpanToken, ThreadWriter, Ticks, capture,
-    counter, device_span, mark, memory, thread_number,
+    ContextInUse, Device, DeviceSpan, Memory, Recorder, Span, SpanArgs, SpanId, SpanKind, SpanToken, ThreadWriter,
+    Ticks, capture, counter, device_span, mark, memory, set_context, thread_number,
 };
 pub use session::{Recording, Session, SessionBuilder};
 pub use stats::{Average, Averages, GroupBy, SortKey, TableOptions, TimeUnit, UnknownSortKey};

@@ -2,6 +2,7 @@
 
 use crate::bindings::args::tensors;
 use crate::error::{carry, raise};
+use crate::profiler::note_task;
 use crate::tensor::{PyTensor, unwrap, wrap};
 use mindtorch::autograd::{self, Context, Grads, Node, Request, Rule, TensorHook, mode};
 use mindtorch::{Result, Tensor};
@@ -219,6 +220,7 @@ fn _backward(
     let expected = || PyTypeError::new_err("expected a sequence of tensors");
     let (roots, inputs) = (tensors(roots).ok_or_else(expected)?, tensors(inputs).ok_or_else(expected)?);
     let weights = weights(grad_tensors, roots.len())?;
+    note_task(py);
     py.detach(|| autograd::backward(&roots, &weights, &inputs, request(retain_graph, create_graph))).map_err(raise)
 }
 
@@ -237,6 +239,7 @@ fn _grad<'py>(
     let (roots, inputs) = (tensors(roots).ok_or_else(expected)?, tensors(inputs).ok_or_else(expected)?);
     let weights = weights(grad_tensors, roots.len())?;
     let request = request(retain_graph, create_graph);
+    note_task(py);
     let grads = py.detach(|| autograd::grad(&roots, &weights, &inputs, request)).map_err(raise)?;
     to_tuple(py, &Grads::from_vec(grads))
 }

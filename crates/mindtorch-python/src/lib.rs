@@ -9,12 +9,13 @@ mod graph;
 mod interop;
 mod profiler;
 mod tensor;
+mod tracer;
 
 /// The native half of `mindtorch_v2`.
 #[pyo3::pymodule]
 mod _core {
     #[pymodule_export]
-    use crate::profiler::{AverageRows, EventRows, RecordFunction, Results, Session, render_table};
+    use crate::profiler::{AverageRows, EventRows, RecordFunction, Results, Session, note_collection, render_table};
     #[pymodule_export]
     use crate::tensor::{PyDType, PyDevice, PyGenerator, PyTensor};
 

@@ -15,14 +15,15 @@ from time import perf_counter_ns, time_ns
 from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2._core import Session, record_function
+from mindtorch_v2.autograd import _collections
 from mindtorch_v2.autograd._emit import EnforceUnique, emit_itt, emit_nvtx, load_nvprof, parse_nvprof_trace
 from mindtorch_v2.autograd._events.device_type import DeviceType  # noqa: F401 (torch has it here)
+from mindtorch_v2.autograd._profile_results import ProfileResults, us_since
 from mindtorch_v2.autograd._profiler_config import ProfilerConfig, ProfilerState
 from mindtorch_v2.autograd._recording import Recording, is_any_running
 from mindtorch_v2.autograd._stats import _ProfilerStats
 from mindtorch_v2.autograd._step_tracker import KinetoStepTracker
-from mindtorch_v2.autograd.profiler_util import EventList, FunctionEvent, FunctionEventAvg, MemRecordsAcc
-from mindtorch_v2.profiler import _metadata
+from mindtorch_v2.autograd.profiler_util import EventList, FunctionEvent, MemRecordsAcc
 from mindtorch_v2.profiler._activity_types import engine_types
 from mindtorch_v2.profiler._configs import _ExperimentalConfig
 from mindtorch_v2.profiler._errors import NotStartedError
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from mindtorch_v2._core import Results
 
 __all__ = [
     "EnforceUnique",
@@ -61,7 +61,6 @@ MEMORY_EVENT_NAME = "[memory]"
 OUT_OF_MEMORY_EVENT_NAME = "[OutOfMemory]"
 
 _ACCELERATORS = ("npu", "cuda", "privateuseone")
-_METRICS = ["self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total"]
 
 
 def __getattr__(name: str) -> Any:
@@ -70,7 +69,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-class profile:
+class profile(ProfileResults):
     """Records one window: the part of the program in its ``with`` block, on all threads.
 
     ``mindtorch_v2.profiler.profile`` is more convenient; it makes one of these for each of its cycles.
@@ -140,6 +139,7 @@ class profile:
         self.profiling_end_time_ns = 0
         self._stats = _ProfilerStats()
         self._recording = Recording(accumulates=acc_events)
+        self._watches_collections = False
         if with_modules:
             warn_user(
                 "with_modules is deprecated and will be removed in a future release. Use with_stack=True, which "
@@ -196,14 +196,17 @@ class profile:
         engine_types(self.activity_filters)  # to say now what is wrong with them
         self.trace_id = self.create_trace_id()
         self.entered = True
-        self._stats = _ProfilerStats(profiler_prepare_call_duration_us=_us_since(start))
+        self._stats = _ProfilerStats(profiler_prepare_call_duration_us=us_since(start))
 
     def _start_trace(self, *, record_steps: bool = False, first_step: int = 0) -> None:
         start = perf_counter_ns()
         self.entered = True
         self._recording.start(lambda: self._new_session(record_steps, first_step))
+        self._watches_collections = bool(self.with_stack) and self.experimental_config.record_python_gc_info
+        if self._watches_collections:
+            _collections.watch()
         self.profiling_start_time_ns = time_ns()
-        self._stats.profiler_enable_call_duration_us = _us_since(start)
+        self._stats.profiler_enable_call_duration_us = us_since(start)
 
     def _new_session(self, record_steps: bool, first_step: int) -> Session:
         activities = self.kineto_activities
@@ -223,134 +226,20 @@ class profile:
     def _stop_trace(self) -> bool:
         """End the recording; say whether it was running."""
         start = perf_counter_ns()
+        if self._watches_collections:
+            self._watches_collections = False
+            _collections.unwatch()
         was_running = self._recording.finish()
         if was_running:
             self.profiling_end_time_ns = time_ns()
             window = self.profiling_end_time_ns - self.profiling_start_time_ns
             self._stats.profiling_window_duration_sec = window / 1e9
-            self._stats.profiler_disable_call_duration_us = _us_since(start)
+            self._stats.profiler_disable_call_duration_us = us_since(start)
         return was_running
 
     @property
     def _is_recording(self) -> bool:
         return self.enabled and self._recording.is_running
-
-    @property
-    def kineto_results(self) -> Results | None:
-        """What the last window recorded, as the engine holds it; None if there was none."""
-        return self._recording.last()
-
-    @property
-    def function_events(self) -> EventList:
-        """Every event, in the order of time. While recording: those so far."""
-        self._check_events()
-        start = perf_counter_ns()
-        if self.post_processing_timeout_s == 0:
-            self._log(
-                "Profiler _parse_kineto_results timed out after %.3f seconds, returning partial results with %d events",
-                0.0,
-                0,
-            )
-            return EventList([])
-        events = self._recording.events()
-        if self._stats.parse_kineto_call_duration_us == 0 and not self._is_recording:
-            taken = self._stats.parse_kineto_call_duration_us = max(1, _us_since(start))
-            self._stats.number_of_events = len(events)
-            timeout = self.post_processing_timeout_s
-            if timeout is not None and taken > timeout * 1e6:
-                self._log("Profiler took %.3f seconds to make the events, which are complete", taken / 1e6)
-        return events
-
-    @staticmethod
-    def _log(message: str, *args: object) -> None:
-        import logging  # noqa: PLC0415 (few need it, and the package is to be imported quickly)
-
-        logging.getLogger(__name__).warning(message, *args)
-
-    def _check_events(self) -> None:
-        if self.experimental_config.trace_only:
-            raise RuntimeError(
-                "events() is not available when trace_only=True in ExperimentalConfig. "
-                "Use export_chrome_trace() instead."
-            )
-
-    def key_averages(
-        self,
-        group_by_input_shape: bool = False,
-        group_by_stack_n: int = 0,
-        group_by_overload_name: bool = False,
-        include_python_functions: bool = False,
-    ) -> EventList:
-        """Return the events grouped by name, with sums and averages. While recording: those so far."""
-        return self.function_events.key_averages(
-            group_by_input_shape, group_by_stack_n, group_by_overload_name, include_python_functions
-        )
-
-    def total_average(self) -> FunctionEventAvg:
-        """Return the sums over all events."""
-        return self.function_events.total_average()
-
-    @property
-    def self_cpu_time_total(self) -> float:
-        """The time that was spent on the host, in microseconds."""
-        return self.function_events.self_cpu_time_total
-
-    def table(
-        self,
-        sort_by: str | None = None,
-        row_limit: int = 100,
-        max_src_column_width: int | None = 75,
-        max_name_column_width: int | None = 55,
-        max_shapes_column_width: int | None = 80,
-        header: str | None = None,
-        top_level_events_only: bool = False,
-    ) -> str:
-        """Return the events as a table: see ``EventList.table``."""
-        return self.function_events.table(
-            sort_by=sort_by,
-            row_limit=row_limit,
-            max_src_column_width=max_src_column_width,
-            max_name_column_width=max_name_column_width,
-            max_shapes_column_width=max_shapes_column_width,
-            header=header,
-            top_level_events_only=top_level_events_only,
-        )
-
-    def export_chrome_trace(
-        self,
-        path: str | bytes | os.PathLike[str] | os.PathLike[bytes],
-        metadata: Mapping[str, str] | None = None,
-        use_python_export: bool = False,  # noqa: ARG002 (there is one exporter)
-        cuda_graph_annotations: Mapping[int, Any] | None = None,
-        graph_lanes: str = "none",
-        default_stream: int = 7,  # noqa: ARG002 (of CUDA graphs)
-    ) -> None:
-        """Write the last window's trace: see ``mindtorch_v2.profiler.profile.export_chrome_trace``."""
-        if graph_lanes not in {"all", "none"}:
-            raise ValueError(f"graph_lanes must be 'all' or 'none', got {graph_lanes!r}")
-        if graph_lanes == "all" and not cuda_graph_annotations:
-            raise ValueError("graph_lanes='all' needs cuda_graph_annotations: there is nothing else to name lanes by")
-        results = self._recording.last()
-        if results is None:
-            raise NotStartedError("Profiler must be started before exporting chrome trace: nothing was recorded yet")
-        options = ["with_modules"] if self.with_modules else []
-        results.export_chrome_trace(
-            _file_name(path), metadata=_metadata.entries(metadata or {}, options=options), trace_id=self.trace_id
-        )
-
-    def export_stacks(
-        self, path: str | bytes | os.PathLike[str] | os.PathLike[bytes], metric: str = "self_cpu_time_total"
-    ) -> None:
-        """Write the stacks with their times: see ``mindtorch_v2.profiler.profile.export_stacks``."""
-        self._check_events()
-        if not self.with_stack:
-            raise AssertionError("export_stacks() requires with_stack=True")
-        if metric not in _METRICS:
-            raise ValueError(f"metric should be one of: {_METRICS}")
-        results = self._recording.everything()
-        if results is None:
-            raise NotStartedError("Profiler must be started before exporting stacks: nothing was recorded yet")
-        results.export_stacks(_file_name(path), metric if metric == _METRICS[0] else "self_device_time_total")
 
     def toggle_collection_dynamic(self, enabled: bool, activities: Iterable[ProfilerActivity | str]) -> None:
         """Pause (False) or resume (True) the collection of activities.
@@ -410,15 +299,3 @@ def _checked_device(name: str | None) -> str | None:
     else:
         warn_user(f"The {name} is not a valid device option.")
     return None
-
-
-def _file_name(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> str:
-    name = os.fsdecode(path)
-    if "\0" in name:
-        # As open() says it; the engine would report that the file cannot be created.
-        raise ValueError("embedded null byte")
-    return name
-
-
-def _us_since(start_ns: int) -> int:
-    return (perf_counter_ns() - start_ns) // 1000

@@ -6,18 +6,22 @@
 Self CPU time total: 1.500ms
 """
 
-# Torch's private formats, and what it imports, are imported from here by programs, too.
-from mindtorch_v2.autograd._events.device_type import DeviceType  # noqa: F401
 from mindtorch_v2.autograd._events.event_list import EventList
 from mindtorch_v2.autograd._events.event_metadata import EventMetadata
-from mindtorch_v2.autograd._events.formats import _format_memory, _format_time, _format_time_share  # noqa: F401
-from mindtorch_v2.autograd._events.formatted_times import FormattedTimesMixin, _attr_formatter  # noqa: F401
+from mindtorch_v2.autograd._events.formatted_times import FormattedTimesMixin
 from mindtorch_v2.autograd._events.function_event import FunctionEvent
 from mindtorch_v2.autograd._events.function_event_avg import FunctionEventAvg
 from mindtorch_v2.autograd._events.interval import Interval
 from mindtorch_v2.autograd._events.kernel import Kernel
 from mindtorch_v2.autograd._events.mem_records import MemRecordsAcc
 from mindtorch_v2.autograd._events.string_table import StringTable
+
+# Programs import these from here, too.
+from mindtorch_v2.autograd._events.device_type import DeviceType as DeviceType  # noqa: PLC0414  # isort: skip
+from mindtorch_v2.autograd._events.formats import _format_memory as _format_memory  # noqa: PLC0414  # isort: skip
+from mindtorch_v2.autograd._events.formats import _format_time as _format_time  # noqa: PLC0414  # isort: skip
+from mindtorch_v2.autograd._events.formats import _format_time_share as _format_time_share  # noqa: PLC0414  # isort: skip
+from mindtorch_v2.autograd._events.formatted_times import _attr_formatter as _attr_formatter  # noqa: PLC0414  # isort: skip
 
 __all__ = [
     "EventList",

@@ -7,9 +7,9 @@ import os
 import threading
 
 from mindtorch_v2.autograd import profiler as _engine
-from mindtorch_v2.profiler import _metadata
 from mindtorch_v2.profiler._errors import NotStartedError
 from mindtorch_v2.profiler._memory_profiler import NOT_YET
+from mindtorch_v2.profiler._metadata import TraceMetadata
 from mindtorch_v2.profiler._warnings import warn_user
 from mindtorch_v2.profiler.activities import ParsedActivities, ProfilerActivity, has_device
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         def cleanup(self) -> object: ...
 
 
-class _KinetoProfile:
+class _KinetoProfile(TraceMetadata):
     """Records what the program does, on all of its threads, from ``start()`` to ``stop()``.
 
     ``profile`` is made of it, and adds steps, schedules, handlers and the ``with`` statement. See there for the
@@ -64,6 +64,7 @@ class _KinetoProfile:
         custom_trace_id_callback: Callable[[], str] | None = None,
         post_processing_timeout_s: float | None = None,
     ) -> None:
+        super().__init__()
         parsed = ParsedActivities(activities)
         self.activities: set[ProfilerActivity] = parsed.members
         self.activity_configs: dict[ProfilerActivity, ProfilerActivityConfig] = parsed.configs
@@ -82,8 +83,6 @@ class _KinetoProfile:
         self.use_device = "npu" if ProfilerActivity.NPU in self.activities else None
         self.has_cudagraphs = False
         self.mem_tl: None = None
-        self.preset_metadata: dict[str, str] = {}
-        self._trace_metadata: dict[str, str] = {}
         self.profiler: _engine.profile | None = None
         # Whether the next recording has its profiler and its trace id.
         self._is_prepared = False
@@ -178,6 +177,8 @@ class _KinetoProfile:
     def start_trace(self) -> None:
         """Start to record what was prepared."""
         profiler = self._profiler("starting trace")
+        if profiler._is_recording:
+            raise RuntimeError("Profiler is already running: stop it before starting it again")
         if self.execution_trace_observer is not None:
             self.execution_trace_observer.start()
         try:
@@ -256,6 +257,13 @@ class _KinetoProfile:
 
         Raises:
             OSError: the file cannot be written. The recording is kept.
+
+        >>> import tempfile
+        >>> from mindtorch_v2.profiler import profile, record_function
+        >>> with profile() as prof, record_function("work"):
+        ...     pass
+        >>> with tempfile.NamedTemporaryFile("r", suffix=".json") as file:
+        ...     prof.export_chrome_trace(file.name)
         """
         self._profiler("exporting chrome trace").export_chrome_trace(
             path,
@@ -278,42 +286,6 @@ class _KinetoProfile:
             ValueError: there is no such metric.
         """
         self._profiler("exporting stacks").export_stacks(path, metric)
-
-    def add_metadata(self, key: str, value: str) -> None:
-        """Write a text into the traces that are exported from now on, at their top level.
-
-        Metadata belong to this object: they are in the trace of every cycle. A key that the file uses itself, such as
-        ``traceEvents``, is written with ``user.`` before it.
-
-        Raises:
-            AttributeError: the value is no string.
-        """
-        if not isinstance(value, str):
-            raise AttributeError(f"the value of metadata {key!r} must be a string, not {value!r}")
-        self._trace_metadata[key] = _metadata.json_string(value)
-
-    def add_metadata_json(self, key: str, value: str) -> None:
-        """Write a value, given as JSON, into the traces that are exported from now on, at their top level.
-
-        A text that is not JSON is written as a string, with a warning. For keys see ``add_metadata``.
-
-        Raises:
-            TypeError: the value is no string.
-        """
-        self._trace_metadata[key] = self._json(key, value)
-
-    def preset_metadata_json(self, key: str, value: str) -> None:
-        """Do what ``add_metadata_json`` does; PyTorch has this for metadata that are known before the start."""
-        self.preset_metadata[key] = self._json(key, value)
-
-    @staticmethod
-    def _json(key: str, value: str) -> str:
-        if not isinstance(value, str):
-            raise TypeError(f"the value of metadata {key!r} must be a string that holds JSON, not {value!r}")
-        if _metadata.is_json(value):
-            return value
-        warn_user(f"the value of metadata {key!r} is not JSON, and is written as a string: {value[:80]!r}")
-        return _metadata.json_string(value)
 
     def toggle_collection_dynamic(self, enable: bool, activities: Iterable[ProfilerActivity | str]) -> None:
         """Pause (False) or resume (True) the collection of activities, for the rest of the recording.

@@ -2,17 +2,69 @@
 
 from __future__ import annotations
 
+from mindtorch_v2.profiler._warnings import warn_user
+
 # Not imported from typing, which takes longer to import than this package.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-# What the file has at its top level already.
-_OWN_KEYS = {
-    *("schemaVersion", "deviceProperties", "trace_id", "host_name", "displayTimeUnit", "baseTimeNanoseconds"),
-    *("profile_memory", "with_stack", "record_shapes", "with_modules", "with_flops"),
-    *("cudaGraphInlineAnnotated", "traceEvents", "traceName"),
-}
+
+class TraceMetadata:
+    """What a profiler's traces say beside their events."""
+
+    def __init__(self) -> None:
+        self.preset_metadata: dict[str, str] = {}
+        self._trace_metadata: dict[str, str] = {}
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """Write a text into the traces that are exported from now on, at their top level.
+
+        Metadata belong to this object: they are in the trace of every cycle. A key that the file has itself, such as
+        ``traceEvents``, is written with ``_user`` behind it.
+
+        Raises:
+            AttributeError: the value is no string.
+
+        >>> from mindtorch_v2.profiler import profile
+        >>> with profile() as prof:
+        ...     prof.add_metadata("model", "a small one")
+        """
+        if not isinstance(value, str):
+            raise AttributeError(f"the value of metadata {key!r} must be a string, not {value!r}")
+        self._trace_metadata[key] = json_string(value)
+
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """Write a value, given as JSON, into the traces that are exported from now on, at their top level.
+
+        A text that is not JSON is written as a string, with a warning. For keys see ``add_metadata``.
+
+        Raises:
+            TypeError: the value is no string.
+
+        >>> from mindtorch_v2.profiler import profile
+        >>> with profile() as prof:
+        ...     prof.add_metadata_json("layers", "[64, 64, 10]")
+        """
+        self._trace_metadata[key] = self._json(key, value)
+
+    def preset_metadata_json(self, key: str, value: str) -> None:
+        """Do what ``add_metadata_json`` does; PyTorch has this for metadata that are known before the start.
+
+        >>> from mindtorch_v2.profiler import profile
+        >>> prof = profile()
+        >>> prof.preset_metadata_json("run", "7")
+        """
+        self.preset_metadata[key] = self._json(key, value)
+
+    @staticmethod
+    def _json(key: str, value: str) -> str:
+        if not isinstance(value, str):
+            raise TypeError(f"the value of metadata {key!r} must be a string that holds JSON, not {value!r}")
+        if is_json(value):
+            return value
+        warn_user(f"the value of metadata {key!r} is not JSON, and is written as a string: {value[:80]!r}")
+        return json_string(value)
 
 
 def is_json(text: str) -> bool:
@@ -38,23 +90,19 @@ def json_string(value: object) -> str:
     return json.dumps(value if isinstance(value, str) else str(value))
 
 
-def entries(*parts: Mapping[str, str], options: Iterable[str] = ()) -> list[tuple[str, str]]:
-    """Return the keys and JSON texts to write, each key once and none that the file has itself.
+def entries(metadata: Mapping[str, str], options: Iterable[str] = ()) -> list[tuple[str, str]]:
+    """Return the keys and JSON texts to write. The engine sees to keys that the file has itself.
 
-    A later part's value wins. Users can reach these mappings, so that what they hold is checked here again.
+    Users can reach the mapping, so that what it holds is checked here again.
     """
-    merged = {str(key): value for part in parts for key, value in part.items()}
-    written: dict[str, str] = dict.fromkeys(options, "1")
-    for key, value in merged.items():
-        name = _encodable(key)
-        while name in _OWN_KEYS or (name != key and (name in merged or name in written)):
-            name = "user." + name
+    written = [(option, "1") for option in options]
+    for key, value in metadata.items():
         is_text = isinstance(value, str) and is_json(value)
-        written[name] = _escaped(value) if is_text else json_string(value)
-    return list(written.items())
+        written.append((encodable(str(key)), _escaped(value) if is_text else json_string(value)))
+    return written
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
     """Return the text without lone surrogates, which no file can hold."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 

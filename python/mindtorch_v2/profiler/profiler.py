@@ -15,6 +15,18 @@ from mindtorch_v2.profiler._configs import (
 from mindtorch_v2.profiler._errors import NotStartedError
 from mindtorch_v2.profiler._handlers import tensorboard_trace_handler
 from mindtorch_v2.profiler._schedule import ProfilerAction, always_record, checked, schedule
+from mindtorch_v2.profiler._transitions import (
+    NONE,
+    PREPARE,
+    READY,
+    RECORD,
+    SAVE,
+    START,
+    STOP,
+    STOPPED,
+    TRANSITIONS,
+    WARMUP,
+)
 from mindtorch_v2.profiler._warnings import warn_once, warn_user
 from mindtorch_v2.profiler.activities import (
     ProfilerActivity,
@@ -58,47 +70,6 @@ def __getattr__(name: str) -> Any:
 
         return ExecutionTraceObserver
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-_NONE, _WARMUP, _RECORD = ProfilerAction.NONE, ProfilerAction.WARMUP, ProfilerAction.RECORD
-_SAVE, _STOPPED = ProfilerAction.RECORD_AND_SAVE, ProfilerAction.DEVICE_STOPPED
-
-_P, _S, _X, _R = "prepare_trace", "start_trace", "stop_trace", "_trace_ready"
-
-# What is done on the way from one action to the next; None is the end.
-_TRANSITIONS: dict[tuple[ProfilerAction, ProfilerAction | None], tuple[str, ...]] = {
-    (_NONE, _NONE): (),
-    (_NONE, _WARMUP): (_P,),
-    (_NONE, _RECORD): (_P, _S),
-    (_NONE, _SAVE): (_P, _S),
-    (_NONE, _STOPPED): ("_unreachable",),
-    (_NONE, None): (),
-    (_WARMUP, _NONE): ("_warn_incorrect", _S, _X),
-    (_WARMUP, _WARMUP): (),
-    (_WARMUP, _RECORD): (_S,),
-    (_WARMUP, _SAVE): (_S,),
-    (_WARMUP, _STOPPED): (_S, _X, _R),
-    (_WARMUP, None): (_S, _X),
-    (_RECORD, _NONE): ("_warn_incorrect", _X),
-    # Prepared, unlike in PyTorch: what comes next records too.
-    (_RECORD, _WARMUP): ("_warn_incorrect", _X, _P),
-    (_RECORD, _RECORD): (),
-    (_RECORD, _SAVE): (),
-    (_RECORD, _STOPPED): (_X, _R),
-    (_RECORD, None): (_X, _R),
-    (_SAVE, _NONE): (_X, _R),
-    (_SAVE, _WARMUP): (_X, _R, _P),
-    (_SAVE, _RECORD): (_X, _R, _P, _S),
-    (_SAVE, _SAVE): (_X, _R, _P, _S),
-    (_SAVE, _STOPPED): ("_unreachable",),
-    (_SAVE, None): (_X, _R),
-    (_STOPPED, _NONE): (),
-    (_STOPPED, _WARMUP): (_P,),
-    (_STOPPED, _RECORD): (_P, _S),
-    (_STOPPED, _SAVE): (_P, _S),
-    (_STOPPED, _STOPPED): (),
-    (_STOPPED, None): (),
-}
 
 
 class profile(_KinetoProfile):
@@ -185,7 +156,7 @@ class profile(_KinetoProfile):
         self._has_ended = False
         self._is_in_handler = False
         self._is_stepping = False
-        self._transition: tuple[ProfilerAction, ProfilerAction | None] = (_NONE, self.current_action)
+        self._transition: tuple[ProfilerAction, ProfilerAction | None] = (NONE, self.current_action)
         KinetoStepTracker.init_step_count(PROFILER_STEP_NAME)
 
     @property
@@ -195,7 +166,7 @@ class profile(_KinetoProfile):
     @property
     def action_map(self) -> dict[tuple[ProfilerAction, ProfilerAction | None], list[Callable[[], Any]]]:
         """What is done on the way from one action to the next; None is the end."""
-        return {pair: [getattr(self, name) for name in names] for pair, names in _TRANSITIONS.items()}
+        return {pair: [getattr(self, name) for name in names] for pair, names in TRANSITIONS.items()}
 
     def __enter__(self) -> Self:
         self.start()
@@ -226,7 +197,7 @@ class profile(_KinetoProfile):
             self._running_in = os.getpid()
             self._starts += 1
             try:
-                self._transit_action(_NONE, self.current_action)
+                self._transit_action(NONE, self.current_action)
             except BaseException:
                 self._running_in = None
                 self._starts -= 1
@@ -253,6 +224,15 @@ class profile(_KinetoProfile):
 
         Raises:
             RuntimeError: it is not running, or this was called by ``on_trace_ready``.
+
+        >>> from mindtorch_v2.profiler import profile, record_function
+        >>> with profile() as prof:
+        ...     for _ in range(2):
+        ...         with record_function("work"):
+        ...             pass
+        ...         prof.step()
+        >>> [(event["name"], event["step"]) for event in prof.events()]
+        [('work', 0), ('work', 1)]
         """
         with self._changing():
             if not self._is_running:
@@ -266,7 +246,7 @@ class profile(_KinetoProfile):
             self.step_num = step
             self._prev_schedule_action = scheduled
             self.current_action = self._next_action(action, before, scheduled)
-            if self.profiler is not None and _X not in _TRANSITIONS[action, self.current_action]:
+            if self.profiler is not None and STOP not in TRANSITIONS[action, self.current_action]:
                 self.profiler._recording.step()
             self._is_stepping = True
             try:
@@ -278,15 +258,15 @@ class profile(_KinetoProfile):
 
     def _next_action(self, action: ProfilerAction, before: ProfilerAction, scheduled: ProfilerAction) -> ProfilerAction:
         """Return what comes after ``action``: what is scheduled, unless the device has stopped by itself."""
-        if action is _STOPPED:
-            is_next_cycle = before is _SAVE or scheduled is _NONE
-            return scheduled if is_next_cycle else _STOPPED
-        if action in {_WARMUP, _RECORD} and scheduled is not _NONE and self.use_device and self._has_device_stopped():
+        if action is STOPPED:
+            is_next_cycle = before is SAVE or scheduled is NONE
+            return scheduled if is_next_cycle else STOPPED
+        if action in {WARMUP, RECORD} and scheduled is not NONE and self.use_device and self._has_device_stopped():
             warn_user(
                 f"Device profiling activity collection was stopped early at step {self.step_num}. Profiler schedule is "
                 "proceeding until next cycle without actual profiler activity collection."
             )
-            return _STOPPED
+            return STOPPED
         return scheduled
 
     def _has_device_stopped(self) -> bool:
@@ -295,16 +275,16 @@ class profile(_KinetoProfile):
 
     def _transit_action(self, prev_action: ProfilerAction, current_action: ProfilerAction | None) -> None:
         self._transition = prev_action, current_action
-        self._run(_TRANSITIONS[prev_action, current_action])
+        self._run(TRANSITIONS[prev_action, current_action])
 
     def _run(self, names: tuple[str, ...]) -> None:
         if not names:
             return
         name, rest = names[0], names[1:]
-        if name == _S and not self._is_prepared:
+        if name == START and not self._is_prepared:
             # Preparing it has failed before.
             self.prepare_trace()
-        if name in {_P, _S}:
+        if name in {PREPARE, START}:
             # What follows needs it.
             getattr(self, name)()
             self._run(rest)
@@ -315,7 +295,7 @@ class profile(_KinetoProfile):
         finally:
             # Neither a handler nor an observer that fails keeps the next cycle from being recorded; a handler that
             # calls stop() does, even if it starts anew.
-            if name != _R or (self._is_running and self._starts == starts):
+            if name != READY or (self._is_running and self._starts == starts):
                 self._run(rest)
 
     def _warn_incorrect(self) -> None:
@@ -339,7 +319,7 @@ class profile(_KinetoProfile):
     def _start_engine(self, profiler: _engine.profile) -> None:
         self._has_ended = False
         # A schedule that ends while it warms up records nothing, not even the step.
-        record_steps = self.record_steps and self._transition[1] in {_RECORD, _SAVE}
+        record_steps = self.record_steps and self._transition[1] in {RECORD, SAVE}
         profiler._start_trace(record_steps=record_steps, first_step=self.step_num)
 
     def _stop_engine(self, profiler: _engine.profile) -> None:
@@ -365,6 +345,17 @@ class profile(_KinetoProfile):
 
         Raises:
             RuntimeError: the profiler is not running.
+
+        >>> from mindtorch_v2.profiler import profile, record_function
+        >>> with profile() as prof:
+        ...     prof.toggle_collection_dynamic(False, ["CPU"])
+        ...     with record_function("setup"):
+        ...         pass
+        ...     prof.toggle_collection_dynamic(True, ["CPU"])
+        ...     with record_function("work"):
+        ...         pass
+        >>> [event.name for event in prof.events()]
+        ['work']
         """
         if not self._is_running:
             raise NotStartedError("Profiler must be running to toggle what it collects: call start() first")

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 
-def run(torch: Any) -> Any:
+def run(torch: Any, *, verbose: bool = False) -> Any:
     torch.manual_seed(0)
+    config = torch.profiler._ExperimentalConfig(verbose=verbose)
     profile, record_function = torch.profiler.profile, torch.profiler.record_function
     activities = [torch.profiler.ProfilerActivity.CPU]
     model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Tanh(), torch.nn.Linear(64, 1))
     optimizer = torch.optim.Adam(model.parameters(), foreach=False)
     x, y = torch.randn(16, 64), torch.randn(16, 1)
-    with profile(activities=activities, profile_memory=True, record_shapes=True, with_stack=True) as prof:
+    options = {"profile_memory": True, "record_shapes": True, "with_stack": True, "experimental_config": config}
+    with profile(activities=activities, **options) as prof:
         for _ in range(2):
             with record_function("## forward ##"):
                 loss = torch.nn.functional.mse_loss(model(x), y)

@@ -19,8 +19,8 @@ def run(torch: Any, **options: Any) -> Any:
         torch.bmm(c, c.transpose(1, 2))
         conv(images)
         linear(rows)
-        _ = a + a
-        _ = a * a
+        torch.add(a, a)
+        torch.mul(a, a)
         torch.baddbmm(torch.zeros(3, 4, 4), c, c.transpose(1, 2))
         torch.addmm(torch.zeros(40, 243), a, b)
 

@@ -35,7 +35,7 @@ def run(torch: Any) -> list[dict[str, Any]]:
         for i in range(12):
             log.append({"what": "iter", "i": i, "step_num": profiler.step_num, "action": profiler.current_action.name})
             with torch.profiler.record_function(f"iter{i}"):
-                _ = a @ a
+                torch.matmul(a, a)
             profiler.step()
     end = {"what": "end", "step_num": profiler.step_num, "action": profiler.current_action.name}
     is_set = profiler.profiler is not None
@@ -58,7 +58,7 @@ def run_accumulating(torch: Any) -> list[dict[str, Any]]:
         acc_events=True,
     ) as prof:
         for _ in range(8):
-            _ = a @ a
+            torch.matmul(a, a)
             prof.step()
     return seen
 

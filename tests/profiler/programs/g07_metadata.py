@@ -21,7 +21,7 @@ def run(torch: Any) -> Any:
         )
         prof.preset_metadata_json("preset_key", json.dumps({"a": [1, 2]}))
         with prof:
-            _ = a @ a
+            torch.matmul(a, a)
             prof.add_metadata("str_key", "hello world")
             prof.add_metadata_json("json_key", '[1, 2, {"x": null}]')
     prof.add_metadata("after_stop", "late")

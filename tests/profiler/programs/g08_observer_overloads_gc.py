@@ -12,7 +12,7 @@ def run_observed(torch: Any, path: str) -> Any:
     with torch.profiler.profile(
         activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True, execution_trace_observer=observer
     ) as prof, torch.profiler.record_function("outer", "some args"):
-        _ = a @ a
+        torch.matmul(a, a)
     return prof
 
 
@@ -22,7 +22,7 @@ def run_overloads(torch: Any) -> Any:
         activities=[torch.profiler.ProfilerActivity.CPU],
         experimental_config=torch.profiler._ExperimentalConfig(capture_overload_names=True),
     ) as prof:
-        _ = a + a
+        torch.add(a, a)
         torch.add(a, 1)
         torch.add(a, a, out=torch.empty(4, 4))
     return prof
@@ -35,7 +35,7 @@ def run_collecting(torch: Any) -> Any:
         with_stack=True,
         experimental_config=torch.profiler._ExperimentalConfig(record_python_gc_info=True),
     ) as prof:
-        _ = a + a
+        torch.add(a, a)
         gc.collect()
-        _ = a + a
+        torch.add(a, a)
     return prof

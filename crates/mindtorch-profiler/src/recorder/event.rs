@@ -80,6 +80,8 @@ pub(crate) struct SpanDetails {
     pub(crate) flops: u64,
     pub(crate) note: Name,
     pub(crate) overload: Name,
+    /// The task that it is part of; 0 is none.
+    pub(crate) context: u32,
 }
 
 impl SpanArgs {
@@ -140,8 +142,14 @@ impl SpanArgs {
         self
     }
 
+    pub(crate) fn context(mut self, context: u32) -> Self {
+        self.details().context = context;
+        self
+    }
+
     fn details(&mut self) -> &mut SpanDetails {
-        let nothing = SpanDetails { sequence: None, forward_thread: 0, flops: 0, note: Name(0), overload: Name(0) };
+        let nothing =
+            SpanDetails { sequence: None, forward_thread: 0, flops: 0, note: Name(0), overload: Name(0), context: 0 };
         self.details.get_or_insert(nothing)
     }
 }

@@ -1,5 +1,6 @@
 //! The process's recorder, as every thread sees it: a static that says what is collected, and the thread's own writer.
 
+use super::context::{self, ContextInUse};
 use super::event::{DeviceSpan, Memory, SpanArgs, SpanId};
 use super::record::{Head, RecordKind, pair};
 use super::writer::{SpanToken, ThreadWriter};
@@ -144,7 +145,18 @@ impl Span {
         if !capture().contains(args.kind.needs()) {
             return Self(None);
         }
+        if ContextInUse::is_any() {
+            return Self::begin_in_context(args);
+        }
         Self(with_writer(|writer| writer.begin_always(args)))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin_in_context(args: &SpanArgs) -> Self {
+        let context = context::current();
+        let args = if context == 0 { *args } else { args.context(context) };
+        Self(with_writer(|writer| writer.begin_always(&args)))
     }
 
     /// A span of nothing, which records nothing.

@@ -4,6 +4,7 @@
 //! still needs. All of that is behind one lock that recording never takes, but for a thread's first event.
 
 mod chunk;
+mod context;
 mod event;
 mod fork;
 mod global;
@@ -11,6 +12,7 @@ mod record;
 mod writer;
 
 pub(crate) use chunk::Chunk;
+pub use context::{ContextInUse, set_context};
 pub use event::{Device, DeviceSpan, Memory, SpanArgs, SpanId, SpanKind, Ticks};
 pub use global::{Span, capture, counter, device_span, mark, memory, thread_number};
 pub(crate) use global::{begin_annotation, os_thread_id};

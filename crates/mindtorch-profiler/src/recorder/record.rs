@@ -14,7 +14,7 @@
 //! mark     ticks           0          as above                                  0
 //!
 //! slot 2   w0              w1               w2                                  w3
-//! span     sequence + 1    flops            forward thread:32 | note:32         overload name:32 | 0
+//! span     sequence + 1    flops            forward thread:32 | note:32         overload name:32 | context:32
 //! memory   allocated       reserved         stack:32 | 0                        0
 //! device   launching span  bytes moved      0                                   0
 //! ```

@@ -72,7 +72,7 @@ impl ThreadWriter {
         let head = Head { kind: args.kind.record_kind(), flags, track: 0, name: args.name.0 };
         let sequence = details.sequence.map_or(0, |sequence| sequence.saturating_add(1));
         let threads = pair(details.forward_thread, details.note.0);
-        self.chunk.slot(index + 1).write([sequence, details.flops, threads, pair(details.overload.0, 0)]);
+        self.chunk.slot(index + 1).write([sequence, details.flops, threads, pair(details.overload.0, details.context)]);
         let begin = self.clock.ticks();
         self.chunk.slot(index).write([begin, 0, head.pack(), pair(args.inputs.0, args.stack.0)]);
         self.publish_span(index, 2)

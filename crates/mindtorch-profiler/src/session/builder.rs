@@ -2,7 +2,7 @@
 
 use super::{Session, SessionSettings};
 use crate::capture::Capture;
-use crate::recorder::{RecordKinds, Recorder, SpanKind};
+use crate::recorder::{RecordKind, RecordKinds, Recorder, SpanKind};
 
 /// What a [`Session`] collects. Each switch has the name and the meaning that it has in `torch.profiler.profile`.
 ///
@@ -90,6 +90,17 @@ impl SessionBuilder {
     /// Leaves spans of this kind out of the trace.
     pub fn without(mut self, kind: SpanKind) -> Self {
         self.settings.left_out.add(kind.record_kind());
+        self
+    }
+
+    /// Leaves kernels, or copies, out of the trace.
+    pub fn without_device_work(mut self, kernels: bool, copies: bool) -> Self {
+        if kernels {
+            self.settings.left_out.add(RecordKind::Kernel);
+        }
+        if copies {
+            self.settings.left_out.add(RecordKind::Copy);
+        }
         self
     }
 

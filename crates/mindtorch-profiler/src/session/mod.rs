@@ -114,11 +114,11 @@ impl Session {
 
     fn new(recorder: Recorder, settings: SessionSettings) -> Self {
         let _quiet = Quiet::new();
-        let (id, from, carried) = recorder.open_window(settings.capture);
+        let capture = settings.capture.with_implied();
+        let (id, from, carried) = recorder.open_window(capture);
         let first_step = StepMark { ticks: from.ticks, os_thread: crate::recorder::os_thread_id() };
-        let start = Edge { cut: from, capture: settings.capture };
-        let state =
-            SessionState { collecting: settings.capture, edges: vec![start.clone()], carried, steps: vec![first_step] };
+        let start = Edge { cut: from, capture };
+        let state = SessionState { collecting: capture, edges: vec![start.clone()], carried, steps: vec![first_step] };
         Self {
             window: HeldWindow { recorder, id },
             settings,

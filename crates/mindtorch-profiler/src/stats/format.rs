@@ -3,8 +3,7 @@
 use super::TimeUnit;
 
 /// `1.234us`, `1.234ms` or `1.234s`: the unit that fits, or the one that is asked for.
-pub(super) fn time(ns: f64, unit: Option<TimeUnit>) -> String {
-    let us = ns / 1e3;
+pub(super) fn time(us: f64, unit: Option<TimeUnit>) -> String {
     let unit = unit.unwrap_or(if us >= 1e6 {
         TimeUnit::Seconds
     } else if us >= 1e3 {
@@ -20,8 +19,8 @@ pub(super) fn time(ns: f64, unit: Option<TimeUnit>) -> String {
 }
 
 /// `12.34%`, or `NaN` of nothing.
-pub(super) fn share(part: u64, whole: u64) -> String {
-    if whole == 0 { "NaN".to_owned() } else { format!("{:.2}%", part as f64 * 100.0 / whole as f64) }
+pub(super) fn share(part: f64, whole: f64) -> String {
+    if whole == 0.0 { "NaN".to_owned() } else { format!("{:.2}%", part * 100.0 / whole) }
 }
 
 /// `1.50 KB`, in powers of 1024.

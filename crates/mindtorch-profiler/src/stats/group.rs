@@ -1,6 +1,7 @@
 //! Grouping: which events belong together, and their sums, in one pass.
 
 use super::Average;
+use super::shapes::Shapes;
 use super::times::{Row, Times};
 use super::visible::Visible;
 use crate::names::{Inputs, STACKS, Stack};
@@ -42,6 +43,7 @@ pub(super) struct Grouping<'a> {
     /// For groups that are told apart by their key alone: the group of each key, for operators and for annotations.
     by_key: Vec<[u32; 2]>,
     by_details: FxHashMap<(u32, bool, Details), u32>,
+    shapes: Shapes,
     /// The stack of its first frames, by stack.
     prefixes: FxHashMap<u32, u32>,
     groups: Vec<Group>,
@@ -109,7 +111,7 @@ impl<'a> Grouping<'a> {
     fn new(trace: &'a Trace, by: GroupBy) -> Self {
         let (keys, key_texts) = keys_of(&trace.names);
         let by_key = vec![[NO_GROUP; 2]; key_texts.len()];
-        let (by_details, prefixes) = (FxHashMap::default(), FxHashMap::default());
+        let (by_details, prefixes, shapes) = (FxHashMap::default(), FxHashMap::default(), Shapes::new(by));
         let spans = &trace.spans;
         let has_amounts = !(spans.detail_rows.is_empty()
             && spans.device_ns.own.is_empty()
@@ -128,6 +130,7 @@ impl<'a> Grouping<'a> {
             key_texts,
             by_key,
             by_details,
+            shapes,
             prefixes,
             groups,
             times,
@@ -216,7 +219,7 @@ impl<'a> Grouping<'a> {
         // One higher, so that 0 is no overload, whichever name has number 0.
         let overload = spans.detail(row).map_or(0, |detail| detail.overload + 1);
         Details {
-            inputs: if self.by.shapes { spans.inputs.get(row) } else { 0 },
+            inputs: if self.by.shapes { self.shapes.alike(spans.inputs.get(row)) } else { 0 },
             stack: self.prefix(spans.stack.get(row)),
             overload: if self.by.overload { overload } else { 0 },
         }

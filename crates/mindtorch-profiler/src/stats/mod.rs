@@ -2,6 +2,7 @@
 
 mod format;
 mod group;
+mod shapes;
 mod table;
 mod times;
 mod visible;
@@ -75,6 +76,9 @@ pub struct Average {
     pub inputs: Inputs,
     /// The innermost frames, when grouped by stack.
     pub stack: Vec<Name>,
+    /// The four times above in microseconds, for rows that were not made from a trace: total and own on the host, and on the
+    /// device. They may be fractions of nanoseconds, or negative.
+    pub exact_us: Option<[f64; 4]>,
     /// The shapes as a text, for rows that were not made from a trace; they have no `inputs`.
     pub shapes_text: Option<Arc<str>>,
     /// The number of a process among several; none for all that is made here.
@@ -105,6 +109,7 @@ impl Average {
             is_async: false,
             has_parent: false,
             inputs: Inputs::NONE,
+            exact_us: None,
             shapes_text: None,
             stack: Vec::new(),
             node: None,
@@ -123,19 +128,35 @@ impl Average {
         self.kind == Some(SpanKind::Annotation)
     }
 
-    /// The mean time on the host.
-    pub fn cpu_mean_ns(&self) -> f64 {
-        mean(self.cpu_total_ns, self.count)
+    /// The mean time on the host, in microseconds.
+    pub fn cpu_mean_us(&self) -> f64 {
+        mean(self.cpu_total_us(), self.count)
     }
 
-    /// The mean time on the device.
-    pub fn device_mean_ns(&self) -> f64 {
-        mean(self.device_total_ns, self.count)
+    /// The mean time on the device, in microseconds.
+    pub fn device_mean_us(&self) -> f64 {
+        mean(self.device_total_us(), self.count)
+    }
+
+    fn cpu_total_us(&self) -> f64 {
+        self.exact_us.map_or(self.cpu_total_ns as f64 / 1e3, |us| us[0])
+    }
+
+    fn self_cpu_us(&self) -> f64 {
+        self.exact_us.map_or(self.self_cpu_ns as f64 / 1e3, |us| us[1])
+    }
+
+    fn device_total_us(&self) -> f64 {
+        self.exact_us.map_or(self.device_total_ns as f64 / 1e3, |us| us[2])
+    }
+
+    fn self_device_us(&self) -> f64 {
+        self.exact_us.map_or(self.self_device_ns as f64 / 1e3, |us| us[3])
     }
 }
 
-fn mean(total: u64, count: u64) -> f64 {
-    if count == 0 { 0.0 } else { total as f64 / count as f64 }
+fn mean(total: f64, count: u64) -> f64 {
+    if count == 0 { 0.0 } else { total / count as f64 }
 }
 
 impl Averages {

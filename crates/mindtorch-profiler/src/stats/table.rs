@@ -120,12 +120,12 @@ impl SortKey {
         match self {
             Self::Key => 0.0,
             Self::Count => row.count as f64,
-            Self::CpuTime => row.cpu_mean_ns(),
-            Self::CpuTimeTotal => row.cpu_total_ns as f64,
-            Self::SelfCpuTimeTotal => row.self_cpu_ns as f64,
-            Self::DeviceTime => row.device_mean_ns(),
-            Self::DeviceTimeTotal => row.device_total_ns as f64,
-            Self::SelfDeviceTimeTotal => row.self_device_ns as f64,
+            Self::CpuTime => row.cpu_mean_us(),
+            Self::CpuTimeTotal => row.cpu_total_us(),
+            Self::SelfCpuTimeTotal => row.self_cpu_us(),
+            Self::DeviceTime => row.device_mean_us(),
+            Self::DeviceTimeTotal => row.device_total_us(),
+            Self::SelfDeviceTimeTotal => row.self_device_us(),
             Self::CpuMemoryUsage => row.cpu_memory as f64,
             Self::SelfCpuMemoryUsage => row.self_cpu_memory as f64,
             Self::DeviceMemoryUsage => row.device_memory as f64,
@@ -177,10 +177,10 @@ pub(super) fn render(averages: &Averages, options: &TableOptions) -> String {
         }
     }
     push_lines(&mut text, [separator.as_str()]);
-    let _ = writeln!(text, "Self CPU time total: {}", time(totals.self_cpu_ns as f64, options.time_unit));
+    let _ = writeln!(text, "Self CPU time total: {}", time(totals.self_cpu_us, options.time_unit));
     if totals.has_device_time {
         let device = &averages.device_label;
-        let _ = writeln!(text, "Self {device} time total: {}", time(totals.self_device_ns as f64, options.time_unit));
+        let _ = writeln!(text, "Self {device} time total: {}", time(totals.self_device_us, options.time_unit));
     }
     if averages.lost > 0 {
         let _ = writeln!(text, "Events lost: {}", averages.lost);
@@ -190,21 +190,21 @@ pub(super) fn render(averages: &Averages, options: &TableOptions) -> String {
 
 #[derive(Clone, Copy)]
 struct Totals {
-    self_cpu_ns: u64,
-    self_device_ns: u64,
+    self_cpu_us: f64,
+    self_device_us: f64,
     has_device_time: bool,
 }
 
 impl Totals {
     fn of(rows: &[&Average]) -> Self {
         Self {
-            self_cpu_ns: rows.iter().map(|row| row.self_cpu_ns).sum(),
-            self_device_ns: rows
+            self_cpu_us: rows.iter().map(|row| row.self_cpu_us()).sum(),
+            self_device_us: rows
                 .iter()
                 .filter(|row| row.is_device() && !row.is_annotation())
-                .map(|row| row.self_device_ns)
+                .map(|row| row.self_device_us())
                 .sum(),
-            has_device_time: rows.iter().any(|row| row.self_device_ns > 0),
+            has_device_time: rows.iter().any(|row| row.self_device_us() > 0.0),
         }
     }
 }
@@ -222,19 +222,19 @@ fn columns<'a>(averages: &Averages, rows: &[&Average], options: &'a TableOptions
     if rows.iter().any(|row| !row.overload.is_empty()) {
         add("Overload Name", name_width, Box::new(move |row| shortened(&row.overload, max_name)));
     }
-    let whole = totals.self_cpu_ns;
-    add("Self CPU %", COLUMN_WIDTH, Box::new(move |row| share(row.self_cpu_ns, whole)));
-    add("Self CPU", COLUMN_WIDTH, Box::new(move |row| time(row.self_cpu_ns as f64, unit)));
-    let total_share = move |row: &Average| if row.is_async { "0".into() } else { share(row.cpu_total_ns, whole) };
+    let whole = totals.self_cpu_us;
+    add("Self CPU %", COLUMN_WIDTH, Box::new(move |row| share(row.self_cpu_us(), whole)));
+    add("Self CPU", COLUMN_WIDTH, Box::new(move |row| time(row.self_cpu_us(), unit)));
+    let total_share = move |row: &Average| if row.is_async { "0".into() } else { share(row.cpu_total_us(), whole) };
     add("CPU total %", COLUMN_WIDTH, Box::new(total_share));
-    add("CPU total", COLUMN_WIDTH, Box::new(move |row| time(row.cpu_total_ns as f64, unit)));
-    add("CPU time avg", COLUMN_WIDTH, Box::new(move |row| time(row.cpu_mean_ns(), unit)));
+    add("CPU total", COLUMN_WIDTH, Box::new(move |row| time(row.cpu_total_us(), unit)));
+    add("CPU time avg", COLUMN_WIDTH, Box::new(move |row| time(row.cpu_mean_us(), unit)));
     if totals.has_device_time {
-        let whole = totals.self_device_ns;
-        add(&format!("Self {device}"), COLUMN_WIDTH, Box::new(move |row| time(row.self_device_ns as f64, unit)));
-        add(&format!("Self {device} %"), COLUMN_WIDTH, Box::new(move |row| share(row.self_device_ns, whole)));
-        add(&format!("{device} total"), COLUMN_WIDTH, Box::new(move |row| time(row.device_total_ns as f64, unit)));
-        add(&format!("{device} time avg"), COLUMN_WIDTH, Box::new(move |row| time(row.device_mean_ns(), unit)));
+        let whole = totals.self_device_us;
+        add(&format!("Self {device}"), COLUMN_WIDTH, Box::new(move |row| time(row.self_device_us(), unit)));
+        add(&format!("Self {device} %"), COLUMN_WIDTH, Box::new(move |row| share(row.self_device_us(), whole)));
+        add(&format!("{device} total"), COLUMN_WIDTH, Box::new(move |row| time(row.device_total_us(), unit)));
+        add(&format!("{device} time avg"), COLUMN_WIDTH, Box::new(move |row| time(row.device_mean_us(), unit)));
     }
     if averages.capture.contains(Capture::MEMORY) {
         add("CPU Mem", COLUMN_WIDTH, Box::new(|row| memory(row.cpu_memory)));
@@ -248,7 +248,10 @@ fn columns<'a>(averages: &Averages, rows: &[&Average], options: &'a TableOptions
     if rows.iter().any(|row| row.node.is_some()) {
         add("Node ID", COLUMN_WIDTH, Box::new(|row| row.node.unwrap_or(-1).to_string()));
     }
-    if rows.iter().any(|row| row.inputs != Inputs::NONE || row.shapes_text.is_some()) {
+    if rows
+        .iter()
+        .any(|row| row.inputs != Inputs::NONE || row.shapes_text.as_ref().is_some_and(|text| !text.is_empty()))
+    {
         let width = capped(rows.iter().map(|row| shapes(row).chars().count()), options.max_shapes_column_width);
         add("Input Shapes", width, Box::new(move |row| head(&shapes(row), width).to_owned()));
     }
@@ -288,9 +291,6 @@ fn shortened(name: &str, max: Option<usize>) -> String {
 fn shapes(row: &Average) -> String {
     if let Some(text) = &row.shapes_text {
         return text.to_string();
-    }
-    if row.inputs == Inputs::NONE {
-        return String::new();
     }
     let shape = |input: Input| match input {
         Input::Tensor { dims, .. } => dims,

@@ -1,6 +1,7 @@
 //! Building a trace: one pass over the window's records.
 
 use super::columns::{DetailRow, SpanColumns, SpanFlags, Sparse};
+use super::contexts::Contexts;
 use super::links::take_forward_stacks;
 use super::names::TraceNames;
 use super::nesting::{NO_PARENT, Nesting};
@@ -31,6 +32,7 @@ pub(crate) struct TraceBuilder {
     memory: Vec<MemoryRow>,
     instants: Vec<InstantRow>,
     nesting: Nesting,
+    contexts: Contexts,
     /// The start of the last span of the thread.
     latest_start: u64,
     sites: SiteStacks,
@@ -71,6 +73,13 @@ pub(super) struct RawSpan {
     details: Option<Words>,
 }
 
+impl RawSpan {
+    #[inline(always)]
+    fn context(&self) -> u32 {
+        self.details.map_or(0, |details| unpair(details[3]).1)
+    }
+}
+
 impl TraceBuilder {
     pub(crate) fn new(contents: WindowContents, scale: TickScale) -> Self {
         let (from_ticks, to_ticks) = (contents.edges[0].cut.ticks, contents.to.ticks);
@@ -86,6 +95,7 @@ impl TraceBuilder {
             memory: Vec::new(),
             instants: Vec::new(),
             nesting: Nesting::default(),
+            contexts: Contexts::default(),
             latest_start: 0,
             sites: SiteStacks::default(),
             has_stacks,
@@ -208,6 +218,7 @@ impl TraceBuilder {
             self.add_step(step);
         }
         let has_overlaps = self.nesting.finish(&mut self.spans.self_ns);
+        self.contexts.finish();
         self.latest_start = 0;
         let rows = self.memory.len() + self.instants.len() + self.device.len() - other_rows;
         if self.spans.len() > first || rows > 0 {
@@ -294,6 +305,11 @@ impl TraceBuilder {
         self.spans.flags.push(flags);
         let parent =
             if elsewhere { NO_PARENT } else { self.nesting.enter(row as u32, start, end, &mut self.spans.self_ns) };
+        let parent = match raw.context() {
+            0 => parent,
+            _ if elsewhere => parent,
+            context => self.contexts.enter(context, row as u32, end, parent, &self.spans.parent),
+        };
         self.spans.parent.push(parent);
         if kind == SpanKind::Function {
             self.add_function(row, raw, parent);

@@ -2,6 +2,7 @@
 
 mod build;
 mod columns;
+mod contexts;
 mod joined;
 mod launches;
 mod links;

@@ -37,6 +37,15 @@ impl EventRows {
         self.view.order().len()
     }
 
+    /// Two lists of one recording have the same rows.
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| Arc::ptr_eq(&other.get().view, &self.view))
+    }
+
+    fn __hash__(&self) -> usize {
+        Arc::as_ptr(&self.view).addr()
+    }
+
     #[getter]
     fn profile_memory(&self) -> bool {
         self.view.captures(Capture::MEMORY)

@@ -7,17 +7,21 @@
 mod average_rows;
 mod event_rows;
 mod event_values;
+mod garbage;
 mod inputs;
 mod memory;
 mod record_function;
 mod results;
 mod session;
 mod table;
+mod tasks;
 mod view;
 
 pub(crate) use average_rows::AverageRows;
 pub(crate) use event_rows::EventRows;
+pub(crate) use garbage::note_collection;
 pub(crate) use record_function::RecordFunction;
 pub(crate) use results::Results;
 pub(crate) use session::Session;
 pub(crate) use table::render_table;
+pub(crate) use tasks::note_task;

@@ -1,6 +1,7 @@
 //! `record_function`: a named part of a program, as a context manager and a decorator.
 
-use mindtorch_profiler::{Capture, Name, Span, SpanArgs, SpanKind, capture};
+use super::tasks::scope_in_task;
+use mindtorch_profiler::{Capture, ContextInUse, Name, Span, SpanArgs, SpanKind, capture};
 use pyo3::exceptions::{PyAssertionError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
@@ -34,6 +35,7 @@ type OpenScopes = SmallVec<[OpenScope; 1]>;
 struct OpenScope {
     thread: usize,
     span: Span,
+    _in_task: Option<ContextInUse>,
 }
 
 #[pymethods]
@@ -113,9 +115,11 @@ impl RecordFunction {
 impl RecordFunction {
     /// A span while the object is already open is kept even if nobody records it, so that leaving finds its own.
     fn open(&self, py: Python<'_>, is_recorded: bool) {
-        let span = if is_recorded { Span::begin(self.description(py)) } else { Span::none() };
+        let description = is_recorded.then(|| self.description(py));
+        let in_task = description.and_then(|_| scope_in_task(py));
+        let span = description.map_or_else(Span::none, Span::begin);
         let mut open = self.lock();
-        open.push(OpenScope { thread: this_thread(), span });
+        open.push(OpenScope { thread: this_thread(), span, _in_task: in_task });
         self.open_count.store(open.len(), Ordering::Relaxed);
     }
 

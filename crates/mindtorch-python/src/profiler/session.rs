@@ -2,10 +2,11 @@
 
 use super::results::Results;
 use super::view::TraceView;
+use crate::tracer;
 use mindtorch_profiler::{Capture, Recording, SpanKind};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A recording, from its construction on: `profile` makes one for each start.
@@ -19,6 +20,8 @@ pub(crate) struct Session {
     step: AtomicUsize,
     /// Whether it records what accelerators do: then it waits for them, so that nothing they were asked to do is missing.
     device: bool,
+    /// Whether it has asked for the tracer, and not yet given it back.
+    traces_functions: AtomicBool,
     /// What was in use on the host when it began.
     host_memory_at_start: i64,
     process: u32,
@@ -40,6 +43,7 @@ impl Session {
     #[pyo3(signature = (*, cpu, device, record_shapes = false, profile_memory = false, with_stack = false,
         with_flops = false, overload_names = false, record_steps = false, first_step = 0, types = None))]
     fn new(
+        py: Python<'_>,
         cpu: bool,
         device: bool,
         record_shapes: bool,
@@ -50,7 +54,7 @@ impl Session {
         record_steps: bool,
         first_step: usize,
         types: Option<Vec<String>>,
-    ) -> Self {
+    ) -> PyResult<Self> {
         let mut activities = Capture::NONE;
         if cpu {
             activities |= Capture::CPU;
@@ -68,17 +72,28 @@ impl Session {
             .overload_names(overload_names)
             .record_steps(record_steps && keeps("USER_ANNOTATION"))
             .first_step(first_step);
+        builder = builder.without_device_work(!keeps("KERNEL"), !keeps("GPU_MEMCPY"));
         for (_, kinds) in TYPES.iter().filter(|(name, _)| !keeps(name)) {
             builder = kinds.iter().fold(builder, |builder, &kind| builder.without(kind));
         }
+        if device {
+            // What was asked of it before is not part of this recording.
+            py.detach(mindtorch::npu::finish_all);
+        }
         let session = builder.start();
-        Self {
+        // Within the window, so that the functions that are running now are in it.
+        let traces_functions = with_stack && cpu && keeps("PYTHON_FUNCTION");
+        if traces_functions {
+            tracer::start(py)?;
+        }
+        Ok(Self {
             step: AtomicUsize::new(session.current_step()),
             state: Mutex::new(State::Running(session)),
             device,
+            traces_functions: AtomicBool::new(traces_functions),
             host_memory_at_start: mindtorch::allocated_bytes(),
             process: std::process::id(),
-        }
+        })
     }
 
     /// Whether it has not been finished.
@@ -108,6 +123,7 @@ impl Session {
     /// Ends the session, and says whether this call did. Takes the same time however much was recorded.
     fn finish(&self, py: Python<'_>) -> bool {
         self.wait_for_devices(py);
+        self.stop_tracing(py);
         let finish = |state: &mut State| match std::mem::replace(state, State::Lost) {
             State::Running(session) => {
                 *state = State::Ended(session.finish());
@@ -156,6 +172,12 @@ impl Session {
 }
 
 impl Session {
+    fn stop_tracing(&self, py: Python<'_>) {
+        if self.traces_functions.swap(false, Ordering::Relaxed) && !self.is_of_another_process() {
+            tracer::stop(py);
+        }
+    }
+
     fn wait_for_devices(&self, py: Python<'_>) {
         if self.device && !self.is_of_another_process() {
             py.detach(mindtorch::npu::finish_all);
@@ -183,11 +205,22 @@ impl Session {
     }
 }
 
+impl Drop for Session {
+    /// One that nobody finished is over, and so is its tracing.
+    fn drop(&mut self) {
+        if *self.traces_functions.get_mut() {
+            // None when the interpreter is shutting down, and its hooks with it.
+            Python::try_attach(|py| self.stop_tracing(py));
+        }
+    }
+}
+
 /// Torch's names of what can be kept, and the kinds of spans that they mean.
-const TYPES: [(&str, &[SpanKind]); 3] = [
+const TYPES: [(&str, &[SpanKind]); 4] = [
     ("CPU_OP", &[SpanKind::Op, SpanKind::Backward]),
     ("USER_ANNOTATION", &[SpanKind::Annotation]),
     ("PYTHON_FUNCTION", &[SpanKind::Function]),
+    ("PRIVATEUSE1_RUNTIME", &[SpanKind::Runtime]),
 ];
 
 impl State {

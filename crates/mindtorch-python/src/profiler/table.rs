@@ -96,7 +96,7 @@ pub(crate) fn render_table(
 ) -> PyResult<String> {
     let options = options(&Columns::of(columns)?)?;
     let rows: Vec<Average> = rows.iter().map(average).collect::<PyResult<_>>()?;
-    if use_device.is_none() && rows.iter().any(|row| row.self_device_ns > 0) {
+    if use_device.is_none() && rows.iter().any(|row| row.exact_us.is_some_and(|us| us[3] > 0.0)) {
         return Err(PyRuntimeError::new_err("use_device is None, but there is device performance data."));
     }
     let mut capture = Capture::NONE;
@@ -111,27 +111,23 @@ pub(crate) fn render_table(
 }
 
 fn average(row: &Bound<'_, PyTuple>) -> PyResult<Average> {
-    let nanos = |at: usize| -> PyResult<u64> { Ok((row.get_item(at)?.extract::<f64>()? * 1000.0).round() as u64) };
+    let us = |at: usize| -> PyResult<f64> { row.get_item(at)?.extract() };
     let bytes = |at: usize| -> PyResult<i64> { row.get_item(at)?.extract() };
     let flag = |at: usize| -> PyResult<bool> { row.get_item(at)?.is_truthy() };
     let text = |at: usize| -> PyResult<String> { row.get_item(at)?.extract() };
     let stack: Vec<String> = row.get_item(14)?.extract()?;
     let node: i64 = row.get_item(12)?.extract()?;
-    let shapes = text(13)?;
     Ok(Average {
         overload: text(1)?.into(),
         count: row.get_item(2)?.extract()?,
-        cpu_total_ns: nanos(3)?,
-        self_cpu_ns: nanos(4)?,
-        device_total_ns: nanos(5)?,
-        self_device_ns: nanos(6)?,
+        exact_us: Some([us(3)?, us(4)?, us(5)?, us(6)?]),
         cpu_memory: bytes(7)?,
         self_cpu_memory: bytes(8)?,
         device_memory: bytes(9)?,
         self_device_memory: bytes(10)?,
         flops: row.get_item(11)?.extract::<Option<u64>>()?.unwrap_or(0),
         node: (node != -1).then_some(node),
-        shapes_text: (!shapes.is_empty()).then(|| shapes.into()),
+        shapes_text: Some(text(13)?.into()),
         stack: stack.iter().map(|frame| Name::new(frame)).collect(),
         is_async: flag(15)?,
         has_parent: flag(16)?,

@@ -88,7 +88,7 @@ impl Calls {
         {
             caller = frame.back();
         }
-        caller.map_or(0, |caller| caller.line())
+        caller.map_or(0, |caller| names::line(&caller))
     }
 
     #[inline]
@@ -139,7 +139,7 @@ impl Calls {
             self.0.with(py, |open| open.calls.last().is_some_and(|call| call.is_left_out)).unwrap_or(true);
         let span = match function {
             Some(function) if function.is_shown && !is_left_out => {
-                Span::begin(&SpanArgs::new(SpanKind::Function, function.name).call(frame.line(), None))
+                Span::begin(&SpanArgs::new(SpanKind::Function, function.name).call(names::line(frame), None))
             }
             _ => Span::none(),
         };
@@ -164,7 +164,7 @@ impl Calls {
     #[cold]
     pub(super) fn match_frames(&self, py: Python<'_>, frame: Option<&Frame<'_>>) {
         let mut frames = Vec::new();
-        let mut next = frame.and_then(|frame| Frame::of_object(frame.object()));
+        let mut next = frame.cloned();
         while let Some(frame) = next {
             next = frame.back();
             frames.push(frame);

@@ -103,6 +103,12 @@ impl ThreadStarter {
     }
 }
 
+/// Whether the tracer is in force on a thread.
+pub(super) fn is_traced(thread: Thread<'_>, run: u64) -> bool {
+    let hook = thread.hook();
+    hook.as_ref().and_then(Hook::tracer::<ThreadTracer>).is_some_and(|tracer| tracer.get().run == run)
+}
+
 /// Puts the tracer in force on a thread, if there is such a thread.
 pub(super) fn trace(py: Python<'_>, id: ThreadId, run: u64) -> Option<Py<ThreadTracer>> {
     let known = registry::tracer(py, id);
@@ -138,14 +144,16 @@ pub(super) fn untrace(py: Python<'_>, id: ThreadId, tracer: &Bound<'_, ThreadTra
 }
 
 /// The hook that the program itself has: behind one of ours, what was there before.
-fn own_hook(hook: Hook<'_>) -> Option<Hook<'_>> {
-    let Some(object) = &hook.object else { return Some(hook) };
-    if let Ok(tracer) = object.cast::<ThreadTracer>() {
-        return tracer.get().previous(object.py());
-    }
-    if let Ok(starter) = object.cast::<ThreadStarter>() {
-        let previous = starter.get().previous.as_ref()?.bind(object.py()).clone();
-        return Some(Hook { function: hook.function, object: Some(previous) });
+fn own_hook(mut hook: Hook<'_>) -> Option<Hook<'_>> {
+    while let Some(object) = &hook.object {
+        let py = object.py();
+        if let Ok(tracer) = object.cast::<ThreadTracer>() {
+            hook = tracer.get().previous(py)?;
+        } else if let Ok(starter) = object.cast::<ThreadStarter>() {
+            hook.object = Some(starter.get().previous.as_ref()?.bind(py).clone());
+        } else {
+            break;
+        }
     }
     Some(hook)
 }

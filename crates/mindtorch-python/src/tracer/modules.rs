@@ -26,10 +26,9 @@ struct Modules {
 
 static MODULES: GilCell<Option<Modules>> = GilCell::new(None);
 
-/// Forgets all modules: numbers begin at 0 again.
-pub(super) fn reset(py: Python<'_>) {
-    let old = MODULES.with(py, Option::take);
-    drop(old);
+/// Forgets all modules: numbers begin at 0 again. What is returned is to be dropped.
+pub(super) fn reset(py: Python<'_>) -> impl Sized {
+    MODULES.with(py, Option::take)
 }
 
 /// The module whose call a frame is.

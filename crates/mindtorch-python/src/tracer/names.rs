@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::path::{Path, PathBuf};
 
 /// How the calls of a function are shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,14 +44,27 @@ pub(super) struct BuiltinFunction {
 struct Names {
     functions: HashMap<usize, Function, Addresses>,
     builtins: HashMap<(usize, usize), (CString, BuiltinFunction), Addresses>,
+    /// The lines of places in code that functions were called from.
+    lines: HashMap<(usize, usize), u32, Addresses>,
     /// What the keys are the addresses of.
     held: Vec<Py<PyAny>>,
     places: Places,
 }
 
+/// What paths in this package begin with, of the files that are the profiler's own.
+const PROFILER: [&str; 7] = [
+    "profiler/",
+    "autograd/profiler",
+    "autograd/_events/",
+    "autograd/_profiler_config.py",
+    "autograd/_recording.py",
+    "autograd/_stats.py",
+    "autograd/_step_tracker.py",
+];
+
 /// Where source files are.
 #[derive(Default)]
-struct Places {
+pub(super) struct Places {
     /// The folders that modules are imported from, longest first, each with a slash at its end.
     roots: Vec<String>,
     /// The folder of this package.
@@ -60,22 +74,17 @@ struct Places {
 static NAMES: GilCell<Option<Names>> = GilCell::new(None);
 
 /// Begins to collect names.
-pub(super) fn start(py: Python<'_>) -> PyResult<()> {
-    let (roots, package) = py.import("mindtorch_v2.profiler._tracer")?.getattr("places")?.call0()?.extract()?;
-    let names = Names { places: Places { roots, package }, ..Names::default() };
-    replace(py, Some(names));
-    Ok(())
+pub(super) fn start(py: Python<'_>, places: Places) {
+    drop(replace(py, Some(Names { places, ..Names::default() })));
 }
 
-/// Forgets all names, and lets go of what they are the names of.
-pub(super) fn stop(py: Python<'_>) {
-    replace(py, None);
+/// Forgets all names. Dropping what is returned lets go of what they are the names of, which may run any code.
+pub(super) fn stop(py: Python<'_>) -> impl Sized {
+    replace(py, None)
 }
 
-fn replace(py: Python<'_>, names: Option<Names>) {
-    let old = NAMES.with(py, |current| std::mem::replace(current, names));
-    // After the borrow: this may free code and types, and run what waits for that.
-    drop(old);
+fn replace(py: Python<'_>, names: Option<Names>) -> Option<Option<Names>> {
+    NAMES.with(py, |current| std::mem::replace(current, names))
 }
 
 /// What is known of the function that a frame runs.
@@ -103,10 +112,31 @@ fn new_function(code: &Bound<'_, PyAny>) -> Option<Function> {
     })?
 }
 
+/// The line that a frame is at.
+#[inline]
+pub(super) fn line(frame: &Frame<'_>) -> u32 {
+    let Some(offset) = frame.offset() else { return frame.line() };
+    let key = (frame.code().as_ptr().addr(), offset);
+    let known = NAMES.with(frame.py(), |names| names.as_ref()?.lines.get(&key).copied());
+    known.flatten().unwrap_or_else(|| new_line(frame, key))
+}
+
+#[cold]
+fn new_line(frame: &Frame<'_>, key: (usize, usize)) -> u32 {
+    let line = frame.line();
+    NAMES.with(frame.py(), |names| {
+        // Only of code that is kept alive.
+        if let Some(names) = names.as_mut().filter(|names| names.functions.contains_key(&key.0)) {
+            names.lines.insert(key, line);
+        }
+    });
+    line
+}
+
 /// The name of a frame that was running when the tracer started: with the line that it is at.
 pub(super) fn running(frame: &Frame<'_>) -> Option<Name> {
     let (path, own_name, _) = describe(&frame.code())?;
-    let line = frame.line();
+    let line = line(frame);
     NAMES.with(frame.py(), |names| {
         let places = &names.as_ref()?.places;
         Some(Name::new(&format!("{}({line}): {own_name}", places.shorten(&path))))
@@ -148,9 +178,11 @@ fn new_builtin(builtin: &Builtin<'_, '_>) -> Option<BuiltinFunction> {
     let owner = builtin.owner();
     let is_ours =
         |owner: &Bound<'_, PyAny>| owner.is_instance_of::<RecordFunction>() || owner.is_instance_of::<Session>();
+    // Where these put another hook in our place, nobody tells when they return.
+    let sets_hook = builtin.name() == c"setprofile" || text.contains(" of _lsprof.Profiler ");
     let function = BuiltinFunction {
         name: Name::new(&without_address(&text)),
-        is_shown: !owner.as_ref().is_some_and(is_ours),
+        is_shown: !sets_hook && !owner.as_ref().is_some_and(is_ours),
         starts_thread: builtin.name().to_bytes().starts_with(b"start_"),
     };
     NAMES.with(py, |names| {
@@ -173,6 +205,26 @@ fn without_address(text: &str) -> String {
 }
 
 impl Places {
+    pub(super) fn find(py: Python<'_>) -> PyResult<Self> {
+        let file: PathBuf = py.import("mindtorch_v2")?.getattr("__file__")?.extract()?;
+        let package = file.parent().unwrap_or(&file);
+        let mut folders: Vec<PathBuf> = package.parent().map(Path::to_owned).into_iter().collect();
+        // What is not text is no folder, as far as Python cares.
+        let path = py.import("sys")?.getattr("path")?.try_iter()?;
+        folders.extend(path.filter_map(|entry| entry.ok()?.extract().ok()));
+        // Who replaces `site` need not have these.
+        if let Ok(site) = py.import("site") {
+            let found = |function| site.call_method0(function).ok();
+            folders.extend(
+                found("getsitepackages").and_then(|found| found.extract::<Vec<PathBuf>>().ok()).unwrap_or_default(),
+            );
+            folders.extend(found("getusersitepackages").and_then(|found| found.extract::<PathBuf>().ok()));
+        }
+        let mut roots: Vec<String> = folders.iter().filter_map(|folder| as_root(folder)).collect();
+        roots.sort_by_key(|root| std::cmp::Reverse(root.len()));
+        Ok(Self { roots, package: as_root(package).unwrap_or_default() })
+    }
+
     /// A path as it is written in names: from the folder that the module was imported from.
     fn shorten<'a>(&self, path: &'a str) -> &'a str {
         self.roots.iter().find_map(|root| path.strip_prefix(root.as_str())).unwrap_or(path)
@@ -182,12 +234,19 @@ impl Places {
         match path.strip_prefix(self.package.as_str()) {
             Some("nn/modules/_hooks.py") if function == "__call__" => Shown::AsModule,
             Some("profiler/_decorate.py") => Shown::Through,
-            Some(path) if path.starts_with("profiler/") => Shown::No,
-            Some(path) if path.starts_with("autograd/profiler") => Shown::No,
-            Some(path) if path.starts_with("autograd/_events/") => Shown::No,
+            Some(path) if PROFILER.iter().any(|own| path.starts_with(own)) => Shown::No,
             _ => Shown::Yes,
         }
     }
+}
+
+/// A folder as the beginning of paths; not the root, which all paths have. An empty one is the working directory.
+fn as_root(folder: &Path) -> Option<String> {
+    let here = Path::new(".");
+    let folder = std::path::absolute(if folder.as_os_str().is_empty() { here } else { folder }).ok()?;
+    let text = folder.to_string_lossy();
+    let text = text.trim_end_matches('/');
+    (!text.is_empty()).then(|| format!("{text}/"))
 }
 
 /// Hashes addresses, which differ in their middle bits.

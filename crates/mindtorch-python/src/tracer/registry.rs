@@ -1,10 +1,16 @@
 //! Who traces: the sessions that asked for it, and the tracers of all threads.
+//!
+//! Sessions start and stop on any threads. What they change here is changed in one go, with the interpreter lock held and
+//! no Python code run in between: all that may run some, such as an import, is done before, and all that may free objects,
+//! after.
 
 use super::hook::{self, ThreadStarter, ThreadTracer};
 use super::interpreter::{self, GilCell, Hook, Thread, ThreadId};
-use super::{modules, names};
+use super::modules;
+use super::names::{self, Places};
 use pyo3::prelude::*;
-use std::collections::HashMap;
+use pyo3::types::PyModule;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The number of the run that is on, or 0. A run is from the first session's start to the last one's stop.
@@ -16,10 +22,7 @@ struct Registry {
     process: u32,
     last_run: u64,
     tracers: HashMap<ThreadId, Py<ThreadTracer>>,
-    starter: Option<Py<ThreadStarter>>,
-    /// Tracers of the last run, of other threads than the one that ended it. What they have begun is not over: the session
-    /// shows it as it is, cut off at its end. They go when the next run begins.
-    left: Vec<Py<ThreadTracer>>,
+    new_threads: Option<NewThreads>,
 }
 
 static REGISTRY: GilCell<Option<Registry>> = GilCell::new(None);
@@ -31,8 +34,7 @@ fn with<R>(py: Python<'_>, work: impl FnOnce(&mut Registry) -> R) -> Option<R> {
             process: std::process::id(),
             last_run: 0,
             tracers: HashMap::new(),
-            starter: None,
-            left: Vec::new(),
+            new_threads: None,
         }))
     })
 }
@@ -67,42 +69,52 @@ pub(super) fn check_process(py: Python<'_>) {
 /// Traces every thread, for one more session.
 ///
 /// # Errors
-/// What Python raises when it is asked for the folders of modules, or to hook new threads.
+/// What Python raises when it is asked for the folders of modules.
 pub(crate) fn start(py: Python<'_>) -> PyResult<()> {
-    let mut of_parent = None;
-    let is_first = with(py, |registry| {
-        if !registry.is_of_this_process() {
-            of_parent = Some((std::mem::take(&mut registry.tracers), registry.starter.take()));
+    let places = Places::find(py)?;
+    let threading = py.import("threading")?;
+    interpreter::find_slots(py, &Hook::new(&Bound::new(py, ThreadTracer::new(0))?))?;
+    let (is_first, of_parent) = with(py, |registry| {
+        let of_parent = (!registry.is_of_this_process()).then(|| {
             (registry.process, registry.sessions) = (std::process::id(), 0);
-        }
+            (std::mem::take(&mut registry.tracers), registry.new_threads.take())
+        });
         registry.sessions += 1;
-        registry.sessions == 1
-    });
-    drop(of_parent);
-    if is_first == Some(true) {
-        if let Err(error) = begin_run(py) {
-            stop(py);
-            return Err(error);
-        }
-    }
+        (registry.sessions == 1, of_parent)
+    })
+    .unzip();
+    let old = (is_first == Some(true)).then(|| begin_run(py, places, threading));
     trace_all_threads(py);
     if let Some(tracer) = tracer(py, Thread::current(py).id()) {
         tracer.get().catch_up(py);
     }
+    drop((of_parent, old));
     Ok(())
+}
+
+/// What threads were in the middle of when the tracer stopped. Keep it until the session is over: a session that ends
+/// while a call goes on shows it cut off, and one that sees it ended by another thread takes it for something else.
+pub(crate) struct Stopped(Vec<Py<ThreadTracer>>);
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        if !self.0.is_empty() {
+            Python::try_attach(|py| self.0.iter().for_each(|tracer| tracer.get().end_all(py)));
+        }
+    }
 }
 
 /// Ends the tracing for a session. After the last one no thread has our hook, unless the interpreter is one that lets a
 /// thread change only its own: then others lose it at their next event.
-pub(crate) fn stop(py: Python<'_>) {
+pub(crate) fn stop(py: Python<'_>) -> Stopped {
     let ended = with(py, |registry| {
         if !registry.is_of_this_process() || registry.sessions == 0 {
             return None;
         }
         registry.sessions -= 1;
-        (registry.sessions == 0).then(|| (std::mem::take(&mut registry.tracers), registry.starter.take()))
+        (registry.sessions == 0).then(|| (std::mem::take(&mut registry.tracers), registry.new_threads.take()))
     });
-    let Some((tracers, starter)) = ended.flatten() else { return };
+    let Some((tracers, new_threads)) = ended.flatten() else { return Stopped(Vec::new()) };
     RUN.store(0, Ordering::Relaxed);
     let current = Thread::current(py).id();
     for (id, tracer) in &tracers {
@@ -111,43 +123,47 @@ pub(crate) fn stop(py: Python<'_>) {
             tracer.get().end_all(py);
         }
     }
-    with(py, |registry| registry.left = tracers.into_values().collect());
-    if let Some(starter) = starter {
-        // It fails only where the module is not itself any more, as when the interpreter ends.
-        let _ = unhook_new_threads(starter.bind(py));
+    if let Some(new_threads) = &new_threads {
+        new_threads.unhook(py);
     }
-    names::stop(py);
-    modules::reset(py);
+    drop((names::stop(py), modules::reset(py), new_threads));
+    Stopped(tracers.into_values().collect())
 }
 
-fn begin_run(py: Python<'_>) -> PyResult<()> {
-    interpreter::find_slots(py, &Hook::new(&Bound::new(py, ThreadTracer::new(0))?))?;
-    names::start(py)?;
-    modules::reset(py);
-    let starter = hook_new_threads(py)?.unbind();
-    let left = with(py, |registry| {
-        registry.starter = Some(starter);
+fn begin_run(py: Python<'_>, places: Places, threading: Bound<'_, PyModule>) -> impl Sized {
+    names::start(py, places);
+    let modules = modules::reset(py);
+    let new_threads = NewThreads::hook(threading).ok();
+    let old = with(py, |registry| {
         registry.last_run += 1;
         RUN.store(registry.last_run, Ordering::Relaxed);
-        std::mem::take(&mut registry.left)
+        std::mem::replace(&mut registry.new_threads, new_threads)
     });
-    drop(left);
-    Ok(())
+    (modules, old)
 }
 
 /// Traces the threads that are not traced yet.
 pub(super) fn trace_all_threads(py: Python<'_>) {
     let Some(run) = current_run() else { return };
-    let ids: Vec<ThreadId> = Thread::all(py).into_iter().map(Thread::id).collect();
-    let of_ended = with(py, |registry| {
-        let is_over = |id: &ThreadId| !ids.contains(id);
-        let ended: Vec<ThreadId> = registry.tracers.keys().copied().filter(is_over).collect();
-        ended.iter().filter_map(|id| registry.tracers.remove(id)).collect::<Vec<_>>()
-    });
-    drop(of_ended);
-    for id in ids {
+    forget_ended_threads(py);
+    let untraced = Thread::all(py).into_iter().filter(|thread| !hook::is_traced(*thread, run));
+    let untraced: Vec<ThreadId> = untraced.map(Thread::id).collect();
+    for id in untraced {
         hook::trace(py, id, run);
     }
+}
+
+/// Not each time, since a program may have many threads.
+fn forget_ended_threads(py: Python<'_>) {
+    let threads = Thread::all(py);
+    let ended = with(py, |registry| {
+        if registry.tracers.len() <= 2 * threads.len() {
+            return Vec::new();
+        }
+        let alive: HashSet<ThreadId> = threads.into_iter().map(Thread::id).collect();
+        registry.tracers.extract_if(|id, _| !alive.contains(id)).collect()
+    });
+    drop(ended);
 }
 
 /// The tracer of a thread.
@@ -161,20 +177,34 @@ pub(super) fn remember(py: Python<'_>, id: ThreadId, tracer: &Py<ThreadTracer>) 
     drop(old);
 }
 
-/// Lets threads that start from now on begin with a hook of ours.
-fn hook_new_threads(py: Python<'_>) -> PyResult<Bound<'_, ThreadStarter>> {
-    let threading = py.import("threading")?;
-    let previous = threading.call_method0("getprofile")?;
-    let starter = Bound::new(py, ThreadStarter { previous: (!previous.is_none()).then(|| previous.unbind()) })?;
-    threading.call_method1("setprofile", (&starter,))?;
-    Ok(starter)
+/// The hook that threads will have which start from now on.
+struct NewThreads {
+    threading: Py<PyModule>,
+    starter: Py<ThreadStarter>,
 }
 
-fn unhook_new_threads(starter: &Bound<'_, ThreadStarter>) -> PyResult<()> {
-    let threading = starter.py().import("threading")?;
-    // What the program has put there itself stays.
-    if threading.call_method0("getprofile")?.is(starter) {
-        threading.call_method1("setprofile", (&starter.get().previous,))?;
+impl NewThreads {
+    /// What `threading.setprofile` sets. The function itself would do too, but it is Python code.
+    const HOOK: &str = "_profile_hook";
+
+    fn hook(threading: Bound<'_, PyModule>) -> PyResult<Self> {
+        let py = threading.py();
+        let mut previous = threading.getattr(Self::HOOK)?;
+        if let Ok(ours) = previous.cast::<ThreadStarter>() {
+            previous = ours.get().previous.as_ref().map_or_else(|| py.None(), |hook| hook.clone_ref(py)).into_bound(py);
+        }
+        let previous = (!previous.is_none()).then(|| previous.unbind());
+        let starter = Bound::new(py, ThreadStarter { previous })?;
+        threading.setattr(Self::HOOK, &starter)?;
+        Ok(Self { threading: threading.unbind(), starter: starter.unbind() })
     }
-    Ok(())
+
+    fn unhook(&self, py: Python<'_>) {
+        let threading = self.threading.bind(py);
+        // What the program has put there itself stays.
+        if threading.getattr(Self::HOOK).is_ok_and(|hook| hook.is(&self.starter)) {
+            // It fails only where the module is not itself any more, as when the interpreter ends.
+            let _ = threading.setattr(Self::HOOK, &self.starter.get().previous);
+        }
+    }
 }

@@ -35,7 +35,10 @@ def averages(
             key.append(str(event.input_shapes))
         if stack_depth > 0:
             key += (event.stack or [])[:stack_depth]
-        average = groups.setdefault(tuple(key), FunctionEventAvg()).add(event)
+        average = groups.get(tuple(key))
+        if average is None:
+            average = groups[tuple(key)] = FunctionEventAvg()
+        average.add(event)
         for name, amount in zip(_SELF_FIGURES, hidden.get(id(event), ()), strict=False):
             setattr(average, name, getattr(average, name) + amount)
     for average in groups.values():

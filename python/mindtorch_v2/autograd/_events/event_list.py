@@ -69,9 +69,10 @@ class EventList(LazyList["_Event"]):
 
     def _build_tree(self) -> None:
         """Find which event contains which, remove duplicates, and give backward operations their stacks."""
-        event_tree.nest(self)
-        self[:] = event_tree.without_duplicates(self)
-        event_tree.set_backward_stacks(self)
+        events: EventList[Any] = self
+        event_tree.nest(events)
+        events[:] = event_tree.without_duplicates(events)
+        event_tree.set_backward_stacks(events)
         self._tree_built = True
 
     def __str__(self) -> str:
@@ -108,10 +109,10 @@ class EventList(LazyList["_Event"]):
             time_unit: "s", "ms" or "us" for all times; None chooses for each.
         """
         options: dict[str, Any] = {
-            "row_limit": row_limit,
-            "max_src_column_width": max_src_column_width,
-            "max_name_column_width": max_name_column_width,
-            "max_shapes_column_width": max_shapes_column_width,
+            "row_limit": event_table.whole_number("row_limit", row_limit),
+            "max_src_column_width": event_table.whole_number("max_src_column_width", max_src_column_width),
+            "max_name_column_width": event_table.whole_number("max_name_column_width", max_name_column_width),
+            "max_shapes_column_width": event_table.whole_number("max_shapes_column_width", max_shapes_column_width),
             "header": header,
             "top_level_events_only": bool(top_level_events_only),
             "time_unit": time_unit,
@@ -122,7 +123,7 @@ class EventList(LazyList["_Event"]):
                 text: str = rows.table(sort_by=sort_by, **options)
             except AttributeError:
                 # A key that the rows do not know: an attribute that only events have, or none at all.
-                if sort_by is None:
+                if sort_by is None or not all(hasattr(event, event_table.device_key(sort_by)) for event in self):
                     raise
             else:
                 if self._source is not None:
@@ -165,7 +166,8 @@ class EventList(LazyList["_Event"]):
             )
         else:
             averages = EventList._of_rows(rows.key_averages(**choice))
-            averages._source.events = self._source
+            if averages._source is not None:
+                averages._source.events = self._source
         averages._averaged = self  # type: ignore[assignment]
         return averages
 
@@ -175,7 +177,8 @@ class EventList(LazyList["_Event"]):
         if rows is None or not self._tree_built or not self:
             return event_averages.total(self)
         groups = rows.key_averages(by_shape=False, stack_depth=0, by_overload=False, python_functions=True)
-        return event_averages.total_of_groups(EventList._of_rows(groups), self[-1])
+        last: Any = self[-1]
+        return event_averages.total_of_groups(EventList._of_rows(groups), last)
 
     def supported_export_stacks_metrics(self) -> list[str]:
         """Return the metrics that ``export_stacks`` takes. All but the first mean the device's time."""
@@ -200,7 +203,8 @@ class EventList(LazyList["_Event"]):
 
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Write the events as a JSON list that chrome://tracing reads. ``profile.export_chrome_trace`` says more."""
-        event_export.write_chrome_list(path, self, self._use_device)
+        events: EventList[Any] = self
+        event_export.write_chrome_list(path, events, self._use_device)
 
     def _like_this(self) -> Self:
         copy = super()._like_this()

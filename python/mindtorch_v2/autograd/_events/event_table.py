@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import index
+
 from mindtorch_v2 import _core
 from mindtorch_v2.autograd._events.device_type import DeviceType
 from mindtorch_v2.autograd._events.shares import is_device_work, set_shares
@@ -23,6 +25,15 @@ _DEVICE_WORDS = {"cuda", "npu", "privateuse1", "xpu"}
 def device_key(sort_by: str) -> str:
     """Return a key with the accelerator named "device"."""
     return "_".join("device" if word in _DEVICE_WORDS else word for word in sort_by.split("_"))
+
+
+def whole_number(name: str, value: Any) -> int | None:
+    """Return a limit that was given as an option; infinity, like None, is none."""
+    if value is None or value == float("inf"):
+        return None
+    if not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be a whole number or None, not {type(value).__name__}")
+    return index(value)
 
 
 def by_attribute(events: Sequence[Row], sort_by: str) -> list[Row]:

@@ -6,22 +6,23 @@ from functools import partial
 
 from mindtorch_v2.autograd._events import event_items, forest
 from mindtorch_v2.autograd._events.device_type import DEVICE_TYPES, TIMED_DEVICES, DeviceType
+from mindtorch_v2.autograd._events.event_mapping import EventMapping
 from mindtorch_v2.autograd._events.event_metadata import build_metadata
 from mindtorch_v2.autograd._events.formatted_times import FormattedTimesMixin, deprecated_alias
 from mindtorch_v2.autograd._events.interval import Interval
 from mindtorch_v2.autograd._events.kernel import Kernel
-from mindtorch_v2.autograd._events.recorded import Recorded, Source, attributes
+from mindtorch_v2.autograd._events.recorded import Field, Recorded, Source, attributes
 from mindtorch_v2.autograd._events.shares import SHARES, recorded_share
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from mindtorch_v2.autograd._events.event_metadata import EventMetadata
 
 
-class FunctionEvent(FormattedTimesMixin, Recorded):
+class FunctionEvent(FormattedTimesMixin, EventMapping, Recorded):
     """An operation, a scope of the user's, a Python function or a device's work, with its times.
 
     Attributes are torch's, in microseconds; keys are MindTorch's, in nanoseconds. What ``profile.events()`` gives are
@@ -187,10 +188,6 @@ class FunctionEvent(FormattedTimesMixin, Recorded):
             }
         )
 
-    def _fetch(self, source: Source, name: str) -> Any:
-        special = _SPECIAL.get(name)
-        return source.rows.attribute(self._index, name) if special is None else special(self, source)
-
     @property
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
         # For vars(): an event is what its attributes are, fetched or not.
@@ -219,10 +216,6 @@ class FunctionEvent(FormattedTimesMixin, Recorded):
 
     def _expect_cpu(self) -> None:
         _check(self.device_type is DeviceType.CPU, "Expected device_type to be CPU")
-
-    def _note_change(self, name: str) -> None:
-        if self._source is not None:
-            self._source.keep(self, name)
 
     @property
     def key(self) -> str:
@@ -311,7 +304,8 @@ class FunctionEvent(FormattedTimesMixin, Recorded):
         if not self._has_self:
             return 0
         total: int = getattr(self, name)
-        return total - sum(getattr(child, name) for child in self.cpu_children)
+        children: int = sum(getattr(child, name) for child in self.cpu_children)
+        return total - children
 
     event_metadata = deprecated_alias("`event_metadata` is deprecated. Use `metadata` instead.", "_event_metadata")
     cuda_time_total = deprecated_alias(
@@ -323,53 +317,6 @@ class FunctionEvent(FormattedTimesMixin, Recorded):
     self_cuda_memory_usage = deprecated_alias(
         "`self_cuda_memory_usage` is deprecated. Use `self_device_memory_usage` instead.", "self_device_memory_usage"
     )
-
-    def keys(self) -> tuple[str, ...]:
-        """Return the keys that it answers to, as a mapping."""
-        if self._is_as_recorded:
-            keys: tuple[str, ...] = self._rows.keys(self._index)
-            return keys
-        return tuple(event_items.items_of(self))
-
-    def values(self) -> list[Any]:
-        """Return the values of ``keys()``."""
-        return [value for _, value in self.items()]
-
-    def items(self) -> list[tuple[str, Any]]:
-        """Return the keys and their values."""
-        if self._is_as_recorded:
-            rows, index = self._rows, self._index
-            return [(key, rows.value(index, key)) for key in rows.keys(index)]
-        return list(event_items.items_of(self).items())
-
-    def get(self, key: object, default: Any = None, /) -> Any:
-        """Return the value of a key, or ``default`` if there is none."""
-        try:
-            return self[key]  # type: ignore[index]
-        except KeyError:
-            return default
-
-    def __getitem__(self, key: str, /) -> Any:
-        if not isinstance(key, str):
-            raise KeyError(key)
-        return self._rows.value(self._index, key) if self._is_as_recorded else event_items.items_of(self)[key]
-
-    def __contains__(self, key: object, /) -> bool:
-        return key in self.keys()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.keys())
-
-    def __len__(self) -> int:
-        return len(self.keys())
-
-    @property
-    def _is_as_recorded(self) -> bool:
-        return self._source is not None and not self._source.has_changed(self._index)
-
-    @property
-    def _rows(self) -> Any:
-        return None if self._source is None else self._source.rows
 
     def __copy__(self) -> FunctionEvent:
         copy = object.__new__(type(self))
@@ -413,7 +360,7 @@ def _share(name: str, event: FunctionEvent, source: Source) -> str | int:
 
 
 # What rows give in another form than events do.
-_SPECIAL = {
+_SPECIAL: dict[str, Callable[[Any, Source], Any]] = {
     "time_range": _time_range,
     "kernels": lambda event, source: [Kernel(*kernel) for kernel in source.rows.attribute(event._index, "kernels")],
     "cpu_parent": _cpu_parent,
@@ -424,5 +371,7 @@ _SPECIAL = {
     "_event_metadata": lambda _event, _source: None,
 }
 
-# The shares follow from the last table that was printed.
-FunctionEvent._FIELDS = {name: name not in SHARES for name in attributes(FunctionEvent(0, "", 0, 0.0, 0.0))}
+FunctionEvent._FIELDS = tuple(attributes(FunctionEvent(0, "", 0, 0.0, 0.0)))
+for _name in FunctionEvent._FIELDS:
+    # The shares follow from the last table that was printed.
+    setattr(FunctionEvent, _name, Field(_name, _SPECIAL.get(_name), stays=_name not in SHARES))

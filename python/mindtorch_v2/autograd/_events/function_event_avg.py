@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from mindtorch_v2.autograd._events.device_type import DEVICE_TYPES, DeviceType
 from mindtorch_v2.autograd._events.formatted_times import FormattedTimesMixin
 from mindtorch_v2.autograd._events.function_event import FunctionEvent
-from mindtorch_v2.autograd._events.recorded import Recorded, Source, attributes
+from mindtorch_v2.autograd._events.recorded import Field, Recorded, Source, attributes
 from mindtorch_v2.autograd._events.shares import SHARES, recorded_share
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from typing_extensions import Self
@@ -115,21 +118,6 @@ class FunctionEventAvg(FormattedTimesMixin, Recorded):
             }
         )
 
-    def _fetch(self, source: Source, name: str) -> Any:
-        if name == "device_type":
-            return DEVICE_TYPES[source.rows.attribute(self._index, name)]
-        if name in SHARES:
-            return recorded_share(self, name, source)
-        if name in {"cpu_parent", "cpu_children"}:
-            return self._of_first_event(source, name)
-        return source.rows.attribute(self._index, name)
-
-    def _of_first_event(self, source: Source, name: str) -> Any:
-        if source.events is None:
-            source.events = Source(source.rows.events(), FunctionEvent._of)
-        first = source.rows.attribute(self._index, "first_event")
-        return None if first is None else getattr(source.events.item(first), name)
-
     @property
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
         # For vars(): an average is what its attributes are, fetched or not.
@@ -140,14 +128,15 @@ class FunctionEventAvg(FormattedTimesMixin, Recorded):
         if not isinstance(other, (FunctionEvent, FunctionEventAvg)):
             raise AssertionError("Expected other to be a FunctionEvent or FunctionEventAvg")
         if self.key is None:
-            for name in FROM_THE_FIRST:
-                setattr(self, name, getattr(other, name))
+            attributes(self).update((name, getattr(other, name)) for name in FROM_THE_FIRST)
         if other.key != self.key:
             raise AssertionError(f"Expected keys to match, but got {other.key} vs {self.key}")
-        for name in _SUMS:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        sums = {name: getattr(self, name) + getattr(other, name) for name in _SUMS}
         if other.flops is not None:
-            self.flops = (self.flops or 0) + other.flops
+            sums["flops"] = (self.flops or 0) + other.flops
+        # At once: setting attributes one by one takes several times as long.
+        attributes(self).update(sums)
+        self._note_change("count")
         return self
 
     def __iadd__(self, other: FunctionEvent | FunctionEventAvg) -> Self:
@@ -180,4 +169,30 @@ def _restored(kind: type[FunctionEventAvg]) -> FunctionEventAvg:
     return average
 
 
-FunctionEventAvg._FIELDS = {name: name not in SHARES for name in (*attributes(FunctionEventAvg()), *SHARES)}
+def _device_type(average: FunctionEventAvg, source: Source) -> DeviceType:
+    number: int = source.rows.attribute(average._index, "device_type")
+    return DEVICE_TYPES[number]
+
+
+def _of_first_event(name: str, average: FunctionEventAvg, source: Source) -> Any:
+    if source.events is None:
+        source.events = Source(source.rows.events(), FunctionEvent._of)
+    first = source.rows.attribute(average._index, "first_event")
+    return None if first is None else getattr(source.events.item(first), name)
+
+
+def _share(name: str, average: FunctionEventAvg, source: Source) -> str | int:
+    return recorded_share(average, name, source)
+
+
+# What rows give in another form than averages do.
+_SPECIAL: dict[str, Callable[[Any, Source], Any]] = {
+    "cpu_children": partial(_of_first_event, "cpu_children"),
+    "cpu_parent": partial(_of_first_event, "cpu_parent"),
+    "device_type": _device_type,
+    **{name: partial(_share, name) for name in SHARES},
+}
+
+FunctionEventAvg._FIELDS = (*attributes(FunctionEventAvg()), *SHARES)
+for _name in FunctionEventAvg._FIELDS:
+    setattr(FunctionEventAvg, _name, Field(_name, _SPECIAL.get(_name), stays=_name not in SHARES))

@@ -40,7 +40,7 @@ class LazyList(list["_T"]):
         source = self._source
         if source is not None:
             self._source = None
-            list.__setitem__(self, slice(0, 0), [source.item(index) for index in range(len(source.rows))])
+            list.__setitem__(self, slice(0, 0), list(source.items()))
 
     def __len__(self) -> int:
         source = self._lazy()
@@ -74,13 +74,11 @@ class LazyList(list["_T"]):
 
     def _iterate(self, source: Source) -> Iterator[_T]:
         index = 0
-        item = source.item
-        for index in range(len(source.rows)):
+        for item in source.items():
             if self._source is not source:
                 break
-            yield item(index)
-        else:
-            index = len(source.rows)
+            yield item
+            index += 1
         # As in any list, what is changed during an iteration is seen by it.
         while self._source is not source and index < len(self):
             yield self[index]
@@ -115,7 +113,7 @@ class LazyList(list["_T"]):
     def __ne__(self, other: object) -> bool:
         return NotImplemented if not isinstance(other, list) else not self == other
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __lt__(self, other: list[_T]) -> bool:
         return list(self) < list(other) if isinstance(other, list) else NotImplemented

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from mindtorch_v2._core import AverageRows, EventRows
@@ -36,6 +36,12 @@ class Source:
         kept = self._kept.get(index)
         return self._make(self, index) if kept is None else kept
 
+    def items(self) -> Iterator[Any]:
+        """Give all items, one after another, each made when it is its turn."""
+        make, kept = self._make, self._kept
+        for index in range(len(self.rows)):
+            yield self.item(index) if kept else make(self, index)
+
     def has_changed(self, index: int) -> bool:
         """Return whether the item in this place may say something else than its row."""
         return self.is_changed and index in self._kept
@@ -48,13 +54,44 @@ class Source:
             self.is_changed = True
 
 
+class Field:
+    """An attribute that an item of a recording fetches when it is first asked for.
+
+    Python looks here only for what is not among the item's own attributes: once fetched, and in items that were made
+    by hand, an attribute costs what any attribute costs.
+
+    Args:
+        name: the attribute.
+        fetch: how to get it; None asks the rows for it by its name.
+        stays: whether it stays what it is once it was fetched.
+    """
+
+    __slots__ = ("_fetch", "_name", "_stays")
+
+    def __init__(self, name: str, fetch: Callable[[Any, Source], Any] | None = None, *, stays: bool = True) -> None:
+        self._name = name
+        self._fetch = fetch
+        self._stays = stays
+
+    def __get__(self, item: Recorded | None, owner: object = None) -> Any:
+        if item is None:
+            return self
+        source, name, fetch = item._source, self._name, self._fetch
+        if source is None:
+            raise AttributeError(f"{type(item).__name__!r} object has no attribute {name!r}", name=name, obj=item)
+        value = source.rows.attribute(item._index, name) if fetch is None else fetch(item, source)
+        if self._stays:
+            attributes(item)[name] = value
+        return value
+
+
 class Recorded:
     """An object that is a row of a source, or one with attributes of its own, whose source is None."""
 
     __slots__ = ("__dict__", "__weakref__", "_index", "_snapshot", "_source")
 
-    # The attributes that rows have, in torch's order, and whether they stay what they are once fetched.
-    _FIELDS: dict[str, bool] = {}  # noqa: RUF012
+    # The attributes that rows have, in torch's order.
+    _FIELDS: tuple[str, ...] = ()
 
     if TYPE_CHECKING:
         _index: int
@@ -75,21 +112,6 @@ class Recorded:
         _set_index(self, -1)
         _set_snapshot(self, snapshot)
         attributes(self).update(values)
-
-    def _fetch(self, source: Source, name: str) -> Any:
-        """Return what the rows have for an attribute."""
-        return source.rows.attribute(self._index, name)
-
-    def __getattr__(self, name: str) -> Any:
-        # Python asks here for what it found nowhere else.
-        if name in self._FIELDS:
-            source = self._source
-            if source is not None:
-                value = self._fetch(source, name)
-                if self._FIELDS[name]:
-                    attributes(self)[name] = value
-                return value
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -116,6 +138,11 @@ class Recorded:
         values = {name: getattr(self, name) for name in self._FIELDS}
         values.update(own)
         return values
+
+    def _note_change(self, name: str) -> None:
+        """Note that an attribute was changed past ``__setattr__``."""
+        if self._source is not None:
+            self._source.keep(self, name)
 
     def _figure(self, name: str) -> Any:
         """Return what the rows say while nothing of theirs was changed, else None: then it follows from attributes."""

@@ -43,11 +43,12 @@ def recorded_share(item: Any, name: str, source: Source) -> str | int:
 
 
 def _device_total(groups: Any) -> float:
-    return sum(
+    total: float = sum(
         groups.attribute(index, "self_device_time_total")
         for index in range(len(groups))
         if groups.attribute(index, "device_type") and not groups.attribute(index, "is_user_annotation")
     )
+    return total
 
 
 def is_device_work(item: Any) -> bool:

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 
 /// The keys that the file has of its own.
-const RESERVED: [&str; 14] = [
+const RESERVED: [&str; 13] = [
     "schemaVersion",
     "deviceProperties",
     "trace_id",
@@ -12,7 +12,6 @@ const RESERVED: [&str; 14] = [
     "with_stack",
     "record_shapes",
     "with_flops",
-    "with_modules",
     "lost_events",
     "host_name",
     "displayTimeUnit",

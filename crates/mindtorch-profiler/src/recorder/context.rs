@@ -1,0 +1,48 @@
+//! Contexts: tasks that take turns on a thread.
+//!
+//! Spans nest by time, which is wrong for tasks that are suspended while others run: a span of one task would seem to be
+//! inside the span that another left open. Whoever runs tasks tells which one is running, while any of them has a span open;
+//! spans that are begun meanwhile say whose they are, and have parents of their own task or of none.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+static IN_USE: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static CURRENT: Cell<u32> = const { Cell::new(0) };
+}
+
+/// While any lives, spans are asked whose they are.
+#[derive(Debug)]
+pub struct ContextInUse(());
+
+impl ContextInUse {
+    /// A task opens a span that may be open when it is suspended.
+    #[expect(clippy::new_without_default, reason = "it does something")]
+    pub fn new() -> Self {
+        IN_USE.fetch_add(1, Ordering::Relaxed);
+        Self(())
+    }
+
+    /// Whether there is any: one relaxed load.
+    #[inline]
+    pub fn is_any() -> bool {
+        IN_USE.load(Ordering::Relaxed) != 0
+    }
+}
+
+impl Drop for ContextInUse {
+    fn drop(&mut self) {
+        IN_USE.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Says which task this thread runs, by a number of its own; 0 is none.
+pub fn set_context(number: u32) {
+    let _ = CURRENT.try_with(|current| current.set(number));
+}
+
+pub(super) fn current() -> u32 {
+    CURRENT.try_with(Cell::get).unwrap_or(0)
+}

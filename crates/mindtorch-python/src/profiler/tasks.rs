@@ -1,0 +1,41 @@
+//! Which asyncio task is running: spans of tasks that take turns do not nest by time.
+
+use mindtorch_profiler::{ContextInUse, set_context};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+
+/// Tells the profiler which task this thread runs, if any task has a span open. For the entries of operations.
+#[inline]
+pub(crate) fn note_task(py: Python<'_>) {
+    if ContextInUse::is_any() {
+        set_context(running_task(py));
+    }
+}
+
+/// For a scope that is about to be opened: if a task is running, spans have to say whose they are until it is closed.
+pub(super) fn scope_in_task(py: Python<'_>) -> Option<ContextInUse> {
+    let task = running_task(py);
+    if task == 0 && !ContextInUse::is_any() {
+        return None;
+    }
+    set_context(task);
+    (task != 0).then(ContextInUse::new)
+}
+
+/// A number of the task that is running on this thread; 0 if none is. Two tasks that are alive have different numbers.
+#[cold]
+fn running_task(py: Python<'_>) -> u32 {
+    static MODULES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let find = || -> PyResult<u32> {
+        let modules = MODULES.get_or_try_init(py, || PyResult::Ok(py.import("sys")?.getattr("modules")?.unbind()))?;
+        // A program that has not imported it has no tasks.
+        let Ok(asyncio) = modules.bind(py).get_item("asyncio") else { return Ok(0) };
+        if asyncio.call_method0("_get_running_loop")?.is_none() {
+            return Ok(0);
+        }
+        let task = asyncio.call_method0("current_task")?;
+        // Objects are at least 16 bytes apart.
+        Ok(if task.is_none() { 0 } else { ((task.as_ptr().addr() >> 4) as u32).max(1) })
+    };
+    find().unwrap_or(0)
+}

@@ -1,0 +1,26 @@
+"""Python's garbage collections, shown while a profiler asks for them."""
+
+from __future__ import annotations
+
+import gc
+
+from mindtorch_v2._core import _note_collection
+
+_wanted_by = 0
+
+
+def watch() -> None:
+    """Show collections from now on. Counted: as many must be told to ``unwatch`` as were told to ``watch``."""
+    global _wanted_by  # noqa: PLW0603
+    _wanted_by += 1
+    if _wanted_by == 1:
+        gc.callbacks.append(_note_collection)
+
+
+def unwatch() -> None:
+    """Take back one ``watch``."""
+    global _wanted_by  # noqa: PLW0603
+    _wanted_by -= 1
+    # Whoever has cleared the list meanwhile is not to be told that it was empty.
+    if _wanted_by == 0 and _note_collection in gc.callbacks:
+        gc.callbacks.remove(_note_collection)

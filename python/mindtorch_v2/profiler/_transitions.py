@@ -1,0 +1,45 @@
+"""The state machine of a profiler: what is done on the way from one step's action to the next one's."""
+
+from __future__ import annotations
+
+from mindtorch_v2.profiler._schedule import ProfilerAction
+
+NONE, WARMUP, RECORD = ProfilerAction.NONE, ProfilerAction.WARMUP, ProfilerAction.RECORD
+SAVE, STOPPED = ProfilerAction.RECORD_AND_SAVE, ProfilerAction.DEVICE_STOPPED
+
+PREPARE, START, STOP, READY = "prepare_trace", "start_trace", "stop_trace", "_trace_ready"
+
+# The names of the profiler's methods to call; None is the end.
+TRANSITIONS: dict[tuple[ProfilerAction, ProfilerAction | None], tuple[str, ...]] = {
+    (NONE, NONE): (),
+    (NONE, WARMUP): (PREPARE,),
+    (NONE, RECORD): (PREPARE, START),
+    (NONE, SAVE): (PREPARE, START),
+    (NONE, STOPPED): ("_unreachable",),
+    (NONE, None): (),
+    (WARMUP, NONE): ("_warn_incorrect", START, STOP),
+    (WARMUP, WARMUP): (),
+    (WARMUP, RECORD): (START,),
+    (WARMUP, SAVE): (START,),
+    (WARMUP, STOPPED): (START, STOP, READY),
+    (WARMUP, None): (START, STOP),
+    (RECORD, NONE): ("_warn_incorrect", STOP),
+    # Prepared, unlike in PyTorch: what comes next records too.
+    (RECORD, WARMUP): ("_warn_incorrect", STOP, PREPARE),
+    (RECORD, RECORD): (),
+    (RECORD, SAVE): (),
+    (RECORD, STOPPED): (STOP, READY),
+    (RECORD, None): (STOP, READY),
+    (SAVE, NONE): (STOP, READY),
+    (SAVE, WARMUP): (STOP, READY, PREPARE),
+    (SAVE, RECORD): (STOP, READY, PREPARE, START),
+    (SAVE, SAVE): (STOP, READY, PREPARE, START),
+    (SAVE, STOPPED): ("_unreachable",),
+    (SAVE, None): (STOP, READY),
+    (STOPPED, NONE): (),
+    (STOPPED, WARMUP): (PREPARE,),
+    (STOPPED, RECORD): (PREPARE, START),
+    (STOPPED, SAVE): (PREPARE, START),
+    (STOPPED, STOPPED): (),
+    (STOPPED, None): (),
+}
