@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from math import e, inf, nan, pi
 
-from mindtorch_v2 import _core
+from mindtorch_v2 import _core, _interpreter
 from mindtorch_v2._core import *
 from mindtorch_v2._core import Generator, OutOfMemoryError, Tensor, default_generator, device, dtype
 from mindtorch_v2._functions import *

@@ -70,6 +70,16 @@ ADDMM = [
     S(t(3, 5), t(3, 4, layout="transposed"), t(4, 5, layout="transposed"), alpha=-1),
 ]
 
+BADDBMM = [
+    S(t(2, 3, 5), t(2, 3, 4), t(2, 4, 5)),
+    S(t(5), t(2, 3, 4), t(2, 4, 5)),
+    S(t(2, 1, 5), t(2, 3, 4), t(2, 4, 5), beta=0.5, alpha=2),
+    S(t(2, 3, 5), t(2, 3, 4), t(2, 4, 5), beta=0),
+    S(t(2, 3, 5), t(2, 3, 0), t(2, 0, 5), beta=2),
+    S(t(2, 3, 5), t(2, 3, 4, layout="transposed"), t(2, 4, 5, layout="transposed"), alpha=-1),
+    S(t(0, 3, 5), t(0, 3, 4), t(0, 4, 5)),
+]
+
 LINEAR = [
     S(t(3, 4), t(5, 4), t(5)),
     S(t(3, 4), t(5, 4)),
@@ -114,6 +124,7 @@ OPS = [
     Op("matmul", MATMUL, NUMBERS, double=True),
     Op("tensor @ other", MATMUL[:4], call=lambda _, x, other: x @ other, double=True),
     Op("addmm", ADDMM, NUMBERS, inplace=True, double=True),
+    Op("baddbmm", BADDBMM, NUMBERS, inplace=True, double=True),
     Op("nn.functional.linear", LINEAR, FLOATS, method=False, double=True),
     Op("einsum", EINSUM, FLOATS, double=True),
 ]

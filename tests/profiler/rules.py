@@ -12,10 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
+# What comes before the name of a node in the name of the step that runs it.
+RUNS = "autograd::engine::evaluate_function: "
+
+
 def renamed(section: str) -> dict[str, str]:
-    """Rows that begin with a name of torch's and have one of ours in the second cell."""
+    """Rows that begin with names of torch's and have the one of ours in the second cell; for what runs them too."""
     rows = differences.SECTIONS[section]
-    return {name: row.ours.strip("`") for row in rows for name in row.names}
+    names = {name: row.ours.strip("`") for row in rows for name in row.names}
+    return names | {f"{RUNS}{name}": f"{RUNS}{ours}" for name, ours in names.items()}
 
 
 def facts(section: str) -> dict[str, set[str]]:
@@ -40,7 +45,7 @@ OPS = Rules(
 INPUTS = ("args", "Input Dims", "Input Strides", "Input type", "Concrete Inputs")
 TRACES = replace(OPS, facts=dict.fromkeys(OPS.facts, INPUTS))
 
-# Calls of the database of ops that the libraries make of other ops: nothing about them is comparable.
+# Calls of the database of ops that the libraries make of other ops: ops or cases, or `backward of` one of these.
 CALLS = differences.names("Calls made of other ops")
 
 # Layouts of inputs, as the database names them, that results have in torch and not in ours.

@@ -20,6 +20,8 @@ PLAIN = (
 )  # fmt: skip
 # What calls a program: its module when it is a script, a function when it is one of ours.
 OUTERMOST = ("<module>", "run")
+# What the work of the garbage collector is called, among the calls of functions.
+COLLECTOR = "Python GC"
 # A frame as torch writes it: `directory/file.py(12): function`.
 FRAME = re.compile(r"(?:.*/)?(?P<file>[^/]+)\((?P<line>\d+)\): (?P<function>.*)")
 
@@ -49,7 +51,7 @@ class Frames:
         self.lines = lines
 
     def name(self, frame: str) -> str:
-        if frame.startswith("nn.Module: "):
+        if frame.startswith("nn.Module: ") or frame == COLLECTOR:
             return frame
         found = FRAME.fullmatch(frame)
         if not found or found["file"] != self.program or found["function"] in OUTERMOST:
@@ -80,8 +82,9 @@ def planted(
     def plant(number: int) -> Node:
         event = events[number]
         inside = tuple(plant(child) for child in children.get(number, ()))
-        if read(event, "is_python_function"):
-            return Node(frames.name(read(event, "name")), {"is_python_function": True}, inside)
+        if read(event, "activity_type") == "python_function":
+            known = {"is_python_function": read(event, "is_python_function")}
+            return Node(frames.name(read(event, "name")), known, inside)
         found = {fact: read(event, fact) for fact in PLAIN}
         found["sequence"] = max(read(event, "sequence_nr") - first.get(read(event, "thread"), 0), -1)
         found["is_backward"] = read(event, "fwd_thread") != 0

@@ -31,6 +31,9 @@ impl Capture {
     pub const MEMORY: Self = Self(1 << 4);
     /// Floating-point operations of an operator.
     pub const FLOPS: Self = Self(1 << 5);
+    /// Which tensors an operator takes and gives. No session asks for it: it is there for those who keep such a log
+    /// themselves ([`Recorder::watch`](crate::Recorder::watch)) and shall cost nothing while they do not.
+    pub const TENSORS: Self = Self(1 << 6);
 
     /// Calls of functions: they are host work, collected for the sake of stacks.
     pub const FUNCTIONS: Self = Self(Self::CPU.0 | Self::STACK.0);
@@ -47,6 +50,12 @@ impl Capture {
     #[inline]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// Whether any flag of `other` is set.
+    #[inline]
+    pub const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
     }
 
     /// Whether no flag is set.

@@ -121,8 +121,8 @@ pub use macros::CallSite;
 pub use names::{Input, Inputs, InputsEncoder, Name, Stack};
 pub use recorder::{
     ContextInUse, Device, DeviceSpan, Memory, Recorder, Span, SpanArgs, SpanId, SpanKind, SpanToken, ThreadWriter,
-    Ticks, capture, counter, device_span, mark, memory, set_context, thread_number,
+    Ticks, capture, counter, device_span, mark, memory, os_thread_id, set_context, set_context_source, thread_number,
 };
-pub use session::{Recording, Session, SessionBuilder};
+pub use session::{OpenScope, Recording, Session, SessionBuilder};
 pub use stats::{Average, Averages, GroupBy, SortKey, TableOptions, TimeUnit, UnknownSortKey};
-pub use trace::{DeviceSpanRef, MemoryRow, SpanRef, ThreadRow, Trace};
+pub use trace::{DeviceSpanRef, MemoryRow, MemoryUsage, SpanRef, ThreadRow, Trace};

@@ -5,8 +5,10 @@
 
 mod bindings;
 mod error;
+mod execution_trace;
 mod graph;
 mod interop;
+mod interpreter;
 mod profiler;
 mod tensor;
 mod tracer;
@@ -14,13 +16,27 @@ mod tracer;
 /// The native half of `mindtorch_v2`.
 #[pyo3::pymodule]
 mod _core {
+    use pyo3::pyfunction;
+
     #[pymodule_export]
-    use crate::profiler::{AverageRows, EventRows, RecordFunction, Results, Session, note_collection, render_table};
+    use crate::execution_trace::ExecutionTrace;
+    #[pymodule_export]
+    use crate::profiler::{
+        AverageRows, EventRows, OperatorScope, RecordFunction, Results, Session, note_collection, render_table,
+    };
     #[pymodule_export]
     use crate::tensor::{PyDType, PyDevice, PyGenerator, PyTensor};
 
+    /// The engine is the process's: what a second interpreter would record would be mixed with what the first does.
+    #[pyfunction]
+    fn _check_interpreter() -> pyo3::PyResult<()> {
+        crate::interpreter::check()
+    }
+
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        crate::interpreter::check()?;
+        crate::profiler::register();
         crate::tensor::register_types(module)?;
         crate::tensor::register_construction(module)?;
         crate::graph::register(module)?;

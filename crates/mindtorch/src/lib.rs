@@ -18,6 +18,7 @@ pub mod autograd;
 mod dispatch;
 mod dtype;
 mod error;
+pub mod execution_trace;
 mod generator;
 mod kernels;
 pub mod npu;
@@ -26,6 +27,7 @@ mod shape;
 mod storage;
 mod tensor;
 
+pub use dispatch::operator_span;
 pub use dtype::{DType, Element, Scalar, default_dtype, set_default_dtype};
 pub use error::{Error, ErrorKind, Result};
 pub use generator::{Generator, InvalidState};

@@ -40,6 +40,24 @@ pub(crate) fn is_contiguous(shape: &[usize], strides: &[usize]) -> bool {
     true
 }
 
+/// Whether the numbers fill a stretch of memory, each place once, in whatever order of the dimensions.
+pub(crate) fn is_dense(shape: &[usize], strides: &[usize]) -> bool {
+    let mut dims: SmallVec<[(usize, usize); 5]> =
+        shape.iter().zip(strides).filter(|(size, _)| **size != 1).map(|(&size, &stride)| (stride, size)).collect();
+    if shape.contains(&0) {
+        return true;
+    }
+    dims.sort_unstable();
+    let mut expected = 1;
+    for &(stride, size) in &dims {
+        if stride != expected {
+            return false;
+        }
+        expected *= size;
+    }
+    true
+}
+
 /// A dimension that may be counted from the end. A number without dimensions has one for this purpose.
 pub(crate) fn wrap_dim(dim: i64, ndim: usize) -> Result<usize> {
     let range = ndim.max(1) as i64;

@@ -105,7 +105,8 @@ class Function:
         """Call the function, as part of the graph."""
         ctx = FunctionCtx()
         ctx.needs_input_grad = tuple(isinstance(value, _core.Tensor) and value.requires_grad for value in args)
-        with no_grad():
+        tensors = [value for value in args if isinstance(value, _core.Tensor)]
+        with _core._OperatorScope(cls.__name__, tensors), no_grad():
             if cls.setup_context is Function.setup_context:
                 result = cls.forward(ctx, *args, **kwargs)
             else:
@@ -114,9 +115,8 @@ class Function:
         results = result if isinstance(result, (tuple, list)) else (result,)
         if not (_core.is_grad_enabled() and any(ctx.needs_input_grad)):
             return result
-        inputs = [value for value in args if isinstance(value, _core.Tensor)]
         # An output that is an input, unchanged, must be a tensor of its own: it has another history.
-        fresh = [value.detach() if _is_input(value, inputs, ctx) else value for value in results]
+        fresh = [value.detach() if _is_input(value, tensors, ctx) else value for value in results]
         outputs = [
             value
             for value in fresh
@@ -125,7 +125,7 @@ class Function:
             and not any(value is other for other in ctx._without_gradient)
         ]
         ctx._versions = tuple(None if value is None else value._version for value in ctx._saved)
-        _core._track_function(f"{cls.__name__}Backward", inputs, outputs, _backward(cls, ctx, outputs, args))
+        _core._track_function(f"{cls.__name__}Backward", tensors, outputs, _backward(cls, ctx, outputs, args))
         return type(result)(fresh) if isinstance(result, (tuple, list)) else fresh[0]
 
 

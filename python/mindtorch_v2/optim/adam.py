@@ -9,7 +9,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2 import _core
 from mindtorch_v2.optim._checks import check_betas, check_lr, check_not_negative
 from mindtorch_v2.optim.fused import Fused
-from mindtorch_v2.optim.per_parameter import count_step, number, with_weight_decay
+from mindtorch_v2.optim.per_parameter import number, with_weight_decay
 from mindtorch_v2.optim.step_counts import StepCounts
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Adam(Fused):
         return state
 
     def _update(self, group: Group, param: torch.Tensor, grad: torch.Tensor, state: State) -> None:
-        step = count_step(state)
+        state["step"] += 1
         beta1, beta2 = map(number, group["betas"])
         lr = number(group["lr"])
         if group["decoupled_weight_decay"]:
@@ -88,7 +88,8 @@ class Adam(Fused):
         square: torch.Tensor = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         if group["amsgrad"]:
             square = state["max_exp_avg_sq"].copy_(torch.maximum(state["max_exp_avg_sq"], square))
-        spread = square.sqrt().div_((1 - beta2**step) ** 0.5).add_(group["eps"])
+        step = float(state["step"].item())
+        spread = (square.sqrt() / (1 - beta2**step) ** 0.5).add_(group["eps"])
         param.addcdiv_(mean, spread, value=-lr / (1 - beta1**step))
 
     def _step_fused(self, group: Group, params: list[torch.Tensor]) -> None:

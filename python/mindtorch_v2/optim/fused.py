@@ -17,11 +17,11 @@ _DTYPES = frozenset((torch.float32, torch.float64))
 class Fused(PerParameter):
     """An optimiser with an operation that updates many parameters at once.
 
-    It is used wherever there is one, unless ``fused=False`` asks for the loop over the parameters.
+    It is used wherever there is one, unless ``fused=False`` or ``foreach=False`` asks for the loop over the parameters.
     """
 
     def _step_group(self, group: Group) -> None:
-        if group["fused"] is False:
+        if not _may_fuse(group):
             self._step_each(group, group["params"])
             return
         buckets: dict[Bucket, list[torch.Tensor]] = {}
@@ -44,4 +44,9 @@ class Fused(PerParameter):
         raise NotImplementedError
 
     def _keeps_step_beside(self, group: Group, param: torch.Tensor) -> bool:
-        return group["fused"] is not False and param.dtype in _DTYPES
+        return _may_fuse(group) and param.dtype in _DTYPES
+
+
+def _may_fuse(group: Group) -> bool:
+    fused: bool | None = group["fused"]
+    return group["foreach"] is not False if fused is None else fused

@@ -35,10 +35,11 @@ class PerParameter(Optimizer):
         self._step_each(group, group["params"])
 
     def _step_each(self, group: Group, params: Iterable[torch.Tensor]) -> None:
-        for param in params:
-            if param.grad is not None:
-                grad = -param.grad if group["maximize"] else param.grad
-                self._update(group, param, grad, self._state_of(group, param))
+        # What is remembered of each comes first: a step that begins must not end half way for want of memory.
+        entries = [(param, self._state_of(group, param)) for param in params if param.grad is not None]
+        for param, state in entries:
+            grad: Any = param.grad
+            self._update(group, param, -grad if group["maximize"] else grad, state)
 
     def _state_of(self, group: Group, param: torch.Tensor) -> State:
         state = self.state[param]

@@ -28,12 +28,12 @@ def run_overloads(torch: Any) -> Any:
     return prof
 
 
-def run_collecting(torch: Any) -> Any:
+def run_collecting(torch: Any, *, verbose: bool = False) -> Any:
     a = torch.ones(4, 4)
     with torch.profiler.profile(
         activities=[torch.profiler.ProfilerActivity.CPU],
         with_stack=True,
-        experimental_config=torch.profiler._ExperimentalConfig(record_python_gc_info=True),
+        experimental_config=torch.profiler._ExperimentalConfig(record_python_gc_info=True, verbose=verbose),
     ) as prof:
         torch.add(a, a)
         gc.collect()

@@ -5,6 +5,7 @@
 //! spans that are begun meanwhile say whose they are, and have parents of their own task or of none.
 
 use std::cell::Cell;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
@@ -43,6 +44,16 @@ pub fn set_context(number: u32) {
     let _ = CURRENT.try_with(|current| current.set(number));
 }
 
+static SOURCE: OnceLock<fn() -> Option<u32>> = OnceLock::new();
+
+/// Sets the function, once, that finds out which task this thread runs, where [`set_context`] was not called for it; `None`
+/// if it cannot tell. It is asked only while a [`ContextInUse`] lives.
+pub fn set_context_source(source: fn() -> Option<u32>) {
+    // Whoever was first stays.
+    let _ = SOURCE.set(source);
+}
+
 pub(super) fn current() -> u32 {
-    CURRENT.try_with(Cell::get).unwrap_or(0)
+    let found = SOURCE.get().and_then(|source| source());
+    found.unwrap_or_else(|| CURRENT.try_with(Cell::get).unwrap_or(0))
 }

@@ -82,6 +82,7 @@ pub(crate) struct SpanDetails {
     pub(crate) overload: Name,
     /// The task that it is part of; 0 is none.
     pub(crate) context: u32,
+    pub(crate) record_function: u32,
 }
 
 impl SpanArgs {
@@ -147,10 +148,22 @@ impl SpanArgs {
         self
     }
 
+    /// The number by which another log of the program, such as an execution trace, knows the span; 0 is none.
+    pub fn record_function(mut self, id: u32) -> Self {
+        self.details().record_function = id;
+        self
+    }
+
     fn details(&mut self) -> &mut SpanDetails {
-        let nothing =
-            SpanDetails { sequence: None, forward_thread: 0, flops: 0, note: Name(0), overload: Name(0), context: 0 };
-        self.details.get_or_insert(nothing)
+        self.details.get_or_insert(SpanDetails {
+            sequence: None,
+            forward_thread: 0,
+            flops: 0,
+            note: Name(0),
+            overload: Name(0),
+            context: 0,
+            record_function: 0,
+        })
     }
 }
 

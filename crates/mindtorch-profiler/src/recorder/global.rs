@@ -250,15 +250,17 @@ fn thread_name() -> Option<String> {
     None
 }
 
+/// The number that the system has for this thread.
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "the standard library does not tell the system's thread number")]
-pub(crate) fn os_thread_id() -> u64 {
+pub fn os_thread_id() -> u64 {
     // SAFETY: gettid takes no arguments and cannot fail.
     unsafe { libc::gettid() }.cast_unsigned().into()
 }
 
+/// A number of this thread.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn os_thread_id() -> u64 {
+pub fn os_thread_id() -> u64 {
     use std::hash::{Hash, Hasher};
     let mut hasher = rustc_hash::FxHasher::default();
     std::thread::current().id().hash(&mut hasher);
@@ -270,6 +272,7 @@ pub(super) fn reset_after_fork(registry: &mut super::Registry) {
     publish(Capture::NONE);
     GLOBAL.0.capture.store(0, crate::sync::Ordering::Relaxed);
     registry.windows.clear();
+    registry.watched = Capture::NONE;
     // Leaked, not dropped: spans that were open at the fork may still be closed in the child. The memory is the parent's,
     // shared until it is written to, which it is not.
     std::mem::forget(std::mem::take(&mut registry.threads));

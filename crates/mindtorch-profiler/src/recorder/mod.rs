@@ -12,11 +12,11 @@ mod record;
 mod writer;
 
 pub(crate) use chunk::Chunk;
-pub use context::{ContextInUse, set_context};
+pub use context::{ContextInUse, set_context, set_context_source};
 pub use event::{Device, DeviceSpan, Memory, SpanArgs, SpanId, SpanKind, Ticks};
-pub use global::{Span, capture, counter, device_span, mark, memory, thread_number};
-pub(crate) use global::{begin_annotation, os_thread_id};
-pub(crate) use record::{Head, RecordKind, RecordKinds, Words, unpair};
+pub(crate) use global::begin_annotation;
+pub use global::{Span, capture, counter, device_span, mark, memory, os_thread_id, thread_number};
+pub(crate) use record::{Head, RecordKind, RecordKinds, Words, pair, unpack_numbers, unpair};
 pub use writer::{SpanToken, ThreadWriter};
 
 use crate::capture::Capture;
@@ -53,6 +53,8 @@ struct Registry {
     last_serial: u32,
     windows: Vec<Window>,
     next_window: u64,
+    /// What is collected by those who are not sessions.
+    watched: Capture,
 }
 
 #[derive(Debug)]
@@ -192,6 +194,14 @@ impl Recorder {
         Capture::from_bits(self.0.capture.load(Ordering::Relaxed))
     }
 
+    /// Sets or clears flags of [`capture`](crate::capture) that are no session's: for those who collect something
+    /// themselves, and want it to cost one load and a branch while they do not. A forked child starts without.
+    pub fn watch(&self, what: Capture, on: bool) {
+        let mut registry = self.lock();
+        registry.watched = if on { registry.watched | what } else { registry.watched & !what };
+        self.publish(registry.capture());
+    }
+
     /// Registers a thread by the numbers and the name that traces will show.
     pub fn thread(&self, os_id: u64, name: Option<&str>) -> ThreadWriter {
         let mut registry = self.lock();
@@ -328,7 +338,7 @@ impl Registry {
     }
 
     fn capture(&self) -> Capture {
-        self.windows.iter().fold(Capture::NONE, |union, window| union | window.capture)
+        self.windows.iter().fold(self.watched, |union, window| union | window.capture)
     }
 
     /// The spans that were begun before the cut and have not ended.

@@ -14,10 +14,12 @@
 //! mark     ticks           0          as above                                  0
 //!
 //! slot 2   w0              w1               w2                                  w3
-//! span     sequence + 1    flops            forward thread:32 | note:32         overload name:32 | context:32
+//! span     numbers         flops            forward thread:32 | note:32         overload name:32 | context:32
 //! memory   allocated       reserved         stack:32 | 0                        0
 //! device   launching span  bytes moved      0                                   0
 //! ```
+//!
+//! A span's numbers are the id of its record function, in 24 bits, and its sequence number plus 1, in 40.
 //!
 //! A span's end is 0 until it is closed. All words are atomics written with relaxed stores: the chunk's length publishes
 //! them, and an end is published by its own store.
@@ -176,6 +178,20 @@ impl Head {
     }
 }
 
+const SEQUENCE_BITS: u32 = 40;
+
+/// The two numbers of a span in a word. 2^40 nodes of a graph are more than a thread lives to make; a record function that is
+/// not among the first 2^24 has none.
+pub(crate) fn pack_numbers(record_function: u32, sequence: Option<u64>) -> u64 {
+    let id = if record_function < 1 << (64 - SEQUENCE_BITS) { u64::from(record_function) } else { 0 };
+    id << SEQUENCE_BITS | sequence.map_or(0, |sequence| sequence.saturating_add(1).min((1 << SEQUENCE_BITS) - 1))
+}
+
+/// The id of the record function, or 0, and the sequence number plus 1, or 0.
+pub(crate) fn unpack_numbers(word: u64) -> (u32, u64) {
+    ((word >> SEQUENCE_BITS) as u32, word & ((1 << SEQUENCE_BITS) - 1))
+}
+
 /// Two 32-bit numbers in a word.
 #[inline]
 pub(crate) fn pair(high: u32, low: u32) -> u64 {
@@ -205,6 +221,15 @@ mod tests {
         assert_eq!((again.flags, again.track, again.name), (Head::DETAILED, 65_535, u32::MAX));
         assert!(again.is_detailed() && !again.is_closed_elsewhere());
         assert_eq!(unpair(pair(7, u32::MAX)), (7, u32::MAX));
+    }
+
+    #[test]
+    fn numbers_of_a_span_do_not_touch() {
+        let most = (1 << 24) - 1;
+        for (id, sequence) in [(0, None), (0, Some(0)), (most, None), (most, Some((1 << 40) - 2)), (7, Some(8))] {
+            assert_eq!(unpack_numbers(pack_numbers(id, sequence)), (id, sequence.map_or(0, |sequence| sequence + 1)));
+        }
+        assert_eq!(unpack_numbers(pack_numbers(1 << 24, Some(u64::MAX))), (0, (1 << 40) - 1));
     }
 
     #[test]

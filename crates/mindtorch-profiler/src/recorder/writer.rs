@@ -2,7 +2,7 @@
 
 use super::chunk::{Chunk, FIRST, FULL, OpenSpan};
 use super::event::{DeviceSpan, Memory, SpanArgs, SpanId};
-use super::record::{Head, RecordKind, Words, pair};
+use super::record::{Head, RecordKind, Words, pack_numbers, pair};
 use super::{Recorder, ThreadLog};
 use crate::capture::Capture;
 use crate::clock::Clock;
@@ -70,9 +70,9 @@ impl ThreadWriter {
         let index = self.reserve(2);
         let flags = Head::DETAILED;
         let head = Head { kind: args.kind.record_kind(), flags, track: 0, name: args.name.0 };
-        let sequence = details.sequence.map_or(0, |sequence| sequence.saturating_add(1));
+        let numbers = pack_numbers(details.record_function, details.sequence);
         let threads = pair(details.forward_thread, details.note.0);
-        self.chunk.slot(index + 1).write([sequence, details.flops, threads, pair(details.overload.0, details.context)]);
+        self.chunk.slot(index + 1).write([numbers, details.flops, threads, pair(details.overload.0, details.context)]);
         let begin = self.clock.ticks();
         self.chunk.slot(index).write([begin, 0, head.pack(), pair(args.inputs.0, args.stack.0)]);
         self.publish_span(index, 2)

@@ -1,6 +1,6 @@
 //! How to collect.
 
-use super::{Session, SessionSettings};
+use super::{OpenScope, Session, SessionSettings};
 use crate::capture::Capture;
 use crate::recorder::{RecordKind, RecordKinds, Recorder, SpanKind};
 
@@ -30,6 +30,8 @@ impl Default for SessionBuilder {
             first_step: 0,
             left_out: RecordKinds::default(),
             keeps_overloads: true,
+            open_scopes: Vec::new(),
+            host_memory: 0,
             metadata: Vec::new(),
         };
         Self { recorder: None, settings }
@@ -84,6 +86,18 @@ impl SessionBuilder {
     /// Whether to keep the names of operators' overloads, which is the default.
     pub fn overload_names(mut self, on: bool) -> Self {
         self.settings.keeps_overloads = on;
+        self
+    }
+
+    /// Scopes that are open now, of which the recorder does not know, those of a thread from the outermost.
+    pub fn open_scopes(mut self, scopes: Vec<OpenScope>) -> Self {
+        self.settings.open_scopes = scopes;
+        self
+    }
+
+    /// How many bytes of host memory are in use now. Only a program that reports its memory knows.
+    pub fn host_memory(mut self, bytes: i64) -> Self {
+        self.settings.host_memory = bytes;
         self
     }
 

@@ -1,8 +1,10 @@
 //! Sessions: windows over the recorder's streams.
 
 mod builder;
+mod scope;
 
 pub use builder::SessionBuilder;
+pub use scope::OpenScope;
 
 use crate::capture::Capture;
 use crate::quiet::{Quiet, QuietDrop};
@@ -63,6 +65,9 @@ pub(crate) struct SessionSettings {
     pub(crate) first_step: usize,
     pub(crate) left_out: RecordKinds,
     pub(crate) keeps_overloads: bool,
+    pub(crate) open_scopes: Vec<OpenScope>,
+    /// What was in use on the host when it began.
+    pub(crate) host_memory: i64,
     pub(crate) metadata: Vec<(String, String)>,
 }
 

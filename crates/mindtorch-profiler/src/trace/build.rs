@@ -14,7 +14,9 @@ use crate::capture::Capture;
 use crate::clock::TickScale;
 use crate::names::{Name, Stack};
 use crate::quiet::QuietDrop;
-use crate::recorder::{CarriedSpan, Device, Head, RecordKind, SpanId, SpanKind, Stream, ThreadLog, Words, unpair};
+use crate::recorder::{
+    CarriedSpan, Device, Head, RecordKind, SpanId, SpanKind, Stream, ThreadLog, Words, pair, unpack_numbers, unpair,
+};
 use crate::session::WindowContents;
 use crate::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -39,8 +41,8 @@ pub(crate) struct TraceBuilder {
     has_stacks: bool,
     /// By row: whether its stack is that of what is around it.
     inherits_stack: Sparse<bool>,
-    /// Steps to show as spans, by the serial number of the thread that made them.
-    pub(super) steps: FxHashMap<u32, Vec<RawSpan>>,
+    /// Spans that the session knows of itself, by the serial number of the thread that made them.
+    pub(super) own_spans: FxHashMap<u32, Vec<RawSpan>>,
 }
 
 /// Ticks to nanoseconds since the window's start, within the window.
@@ -100,7 +102,7 @@ impl TraceBuilder {
             sites: SiteStacks::default(),
             has_stacks,
             inherits_stack: Sparse::default(),
-            steps: FxHashMap::default(),
+            own_spans: FxHashMap::default(),
         }
     }
 
@@ -108,9 +110,10 @@ impl TraceBuilder {
         let mut streams = std::mem::take(&mut self.contents.streams);
         self.choose_carried();
         self.add_streams_of_carried(&mut streams);
-        self.add_steps(&mut streams);
+        self.add_own_spans(&mut streams);
         let slots: u64 = streams.iter().map(|stream| stream.to - stream.from).sum();
-        self.spans.reserve(slots as usize + self.contents.carried.len() + self.contents.steps.len());
+        let own: usize = self.own_spans.values().map(Vec::len).sum();
+        self.spans.reserve(slots as usize + self.contents.carried.len() + own);
         for stream in &streams {
             self.add_thread(stream);
         }
@@ -137,6 +140,7 @@ impl TraceBuilder {
                 first_step: self.contents.settings.first_step,
                 is_running: self.contents.is_running,
                 lost: self.contents.to.lost - self.contents.edges[0].cut.lost,
+                host_memory: self.contents.settings.host_memory,
                 metadata: self.contents.settings.metadata,
             },
             names: self.names.into_texts(),
@@ -161,30 +165,42 @@ impl TraceBuilder {
         streams.sort_unstable_by_key(|stream| stream.log.serial);
     }
 
-    /// Makes spans of the steps, if the session wants that, each on the thread that made it; one that recorded nothing
-    /// itself gets a stream for it.
-    fn add_steps(&mut self, streams: &mut Vec<Stream>) {
-        if !self.contents.settings.record_steps {
-            return;
-        }
+    /// Makes spans of what the session knows itself: scopes that were open when it began, and its steps, if it wants them.
+    /// Each is on the thread that made it; one that recorded nothing gets a stream for it.
+    fn add_own_spans(&mut self, streams: &mut Vec<Stream>) {
         // The system reuses thread numbers: the youngest thread with the number is the one that is alive.
         let mut serials: FxHashMap<u64, u32> =
             streams.iter().map(|stream| (stream.log.os_id, stream.log.serial)).collect();
+        let mut serial_of = |os_thread: u64| {
+            *serials.entry(os_thread).or_insert_with(|| {
+                let serial = streams.last().map_or(1, |last| last.log.serial + 1);
+                streams.push(Stream::empty(Arc::new(ThreadLog::new(serial, os_thread, None))));
+                serial
+            })
+        };
+        let shows_scopes = !self.contents.settings.left_out.contains(RecordKind::Annotation);
+        for scope in self.contents.settings.open_scopes.iter().filter(|_| shows_scopes) {
+            let name = self.names.local(scope.name.0);
+            let head = Head { kind: RecordKind::Annotation, flags: 0, track: 0, name };
+            let details = Some([0, 0, pair(0, scope.note.0), 0]);
+            // Before the window, since it had begun.
+            let begin = self.clock.from_ticks.saturating_sub(1);
+            let span = RawSpan { begin, end: scope.end(), head, inputs_and_stack: 0, details };
+            self.own_spans.entry(serial_of(scope.os_thread)).or_default().push(span);
+        }
+        if !self.contents.settings.record_steps {
+            return;
+        }
         let marks = &self.contents.steps;
         // The last one is still open while the session is running.
         let last = if self.contents.is_running { 0 } else { self.clock.to_ticks };
         let ends = marks.iter().skip(1).map(|next| next.ticks).chain([last]);
         for (number, (mark, end)) in marks.iter().zip(ends).enumerate() {
-            let serial = *serials.entry(mark.os_thread).or_insert_with(|| {
-                let serial = streams.last().map_or(1, |last| last.log.serial + 1);
-                streams.push(Stream::empty(Arc::new(ThreadLog::new(serial, mark.os_thread, None))));
-                serial
-            });
             let number = number + self.contents.settings.first_step;
             let name = self.names.add_text(format!("ProfilerStep#{number}").into());
             let head = Head { kind: RecordKind::Annotation, flags: 0, track: 0, name };
             let span = RawSpan { begin: mark.ticks, end, head, inputs_and_stack: 0, details: None };
-            self.steps.entry(serial).or_default().push(span);
+            self.own_spans.entry(serial_of(mark.os_thread)).or_default().push(span);
         }
     }
 
@@ -193,8 +209,8 @@ impl TraceBuilder {
         let first = self.spans.len();
         let other_rows = self.memory.len() + self.instants.len() + self.device.len();
         self.add_carried(&stream.log);
-        let steps = self.steps.get(&stream.log.serial).cloned().unwrap_or_default();
-        let mut steps = StepsToCome(&steps);
+        let own = self.own_spans.get(&stream.log.serial).cloned().unwrap_or_default();
+        let mut own = SpansToCome(&own);
         let edges = std::mem::take(&mut self.contents.edges);
         let left_out = self.contents.settings.left_out;
         for_each_record(stream, &edges, |_, capture, head, words, second| {
@@ -203,8 +219,8 @@ impl TraceBuilder {
             }
             let [begin, end, _, inputs_and_stack] = words;
             if !head.kind.is_device() {
-                while let Some(step) = steps.begun_by(begin) {
-                    self.add_step(step);
+                while let Some(span) = own.begun_by(begin) {
+                    self.add_own_span(span);
                 }
             }
             if head.kind.is_span() {
@@ -214,8 +230,8 @@ impl TraceBuilder {
             }
         });
         self.contents.edges = edges;
-        while let Some(step) = steps.begun_by(u64::MAX) {
-            self.add_step(step);
+        while let Some(span) = own.begun_by(u64::MAX) {
+            self.add_own_span(span);
         }
         let has_overlaps = self.nesting.finish(&mut self.spans.self_ns);
         self.contexts.finish();
@@ -274,8 +290,8 @@ impl TraceBuilder {
 
     /// Apart, so that the loop over records has `add_named_span` to itself. The name is the trace's own.
     #[inline(never)]
-    fn add_step(&mut self, step: &RawSpan) {
-        self.add_named_span(step, step.head.name, Capture::NONE);
+    fn add_own_span(&mut self, span: &RawSpan) {
+        self.add_named_span(span, span.head.name, Capture::NONE);
     }
 
     #[inline(always)]
@@ -358,10 +374,12 @@ impl TraceBuilder {
         self.sites.enter(row, with_itself, parent);
     }
 
-    fn add_details(&mut self, row: usize, capture: Capture, [sequence, flops, threads, overload]: Words) {
+    fn add_details(&mut self, row: usize, capture: Capture, [numbers, flops, threads, overload]: Words) {
         let (forward_thread, note) = unpair(threads);
+        let (record_function, sequence_plus_one) = unpack_numbers(numbers);
         let detail = DetailRow {
-            sequence_plus_one: sequence,
+            sequence_plus_one,
+            record_function,
             forward_thread,
             flops: if capture.contains(Capture::FLOPS) { flops } else { 0 },
             note: self.names.local(note),
@@ -409,18 +427,18 @@ impl TraceBuilder {
     }
 }
 
-/// A thread's steps that are not yet among its spans.
-pub(super) struct StepsToCome<'a>(pub(super) &'a [RawSpan]);
+/// The session's own spans of a thread that are not yet among its spans.
+pub(super) struct SpansToCome<'a>(pub(super) &'a [RawSpan]);
 
-impl<'a> StepsToCome<'a> {
-    /// The next step, if it began by then.
+impl<'a> SpansToCome<'a> {
+    /// The next one, if it began by then.
     #[inline]
     pub(super) fn begun_by(&mut self, ticks: u64) -> Option<&'a RawSpan> {
-        let (step, rest) = self.0.split_first()?;
-        if step.begin > ticks {
+        let (span, rest) = self.0.split_first()?;
+        if span.begin > ticks {
             return None;
         }
         self.0 = rest;
-        Some(step)
+        Some(span)
     }
 }

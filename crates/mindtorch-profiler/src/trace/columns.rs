@@ -69,6 +69,8 @@ pub(crate) struct DetailRow {
     /// Index into the trace's names, as is `overload`.
     pub(crate) note: u32,
     pub(crate) overload: u32,
+    /// 0 is none.
+    pub(crate) record_function: u32,
 }
 
 impl DetailRow {
@@ -115,6 +117,19 @@ impl SpanColumns {
     #[inline]
     pub(crate) fn end(&self, row: usize) -> u64 {
         self.start[row] + self.duration.get(row)
+    }
+
+    /// Whose work a launch is: that of the operator which called the device's runtime.
+    pub(crate) fn owner_of_launch(&self, row: usize) -> usize {
+        let parent = self.parent[row] as usize;
+        let is_call = self.kind[row] == SpanKind::Runtime;
+        if is_call && parent < self.len() { parent } else { row }
+    }
+
+    /// Whether it is an operator whose work, or memory, was an accelerator's.
+    pub(crate) fn is_on_device(&self, row: usize) -> bool {
+        let is_operator = matches!(self.kind[row], SpanKind::Op | SpanKind::Backward);
+        is_operator && (self.device_ns.total.get(row) > 0 || self.device_memory.total.get(row) != 0)
     }
 
     pub(crate) fn detail(&self, row: usize) -> Option<&DetailRow> {

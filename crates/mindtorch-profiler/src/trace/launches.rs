@@ -1,8 +1,8 @@
 //! Which span launched which device work.
 
-use super::build::{StepsToCome, TraceBuilder};
+use super::build::{SpansToCome, TraceBuilder};
 use super::records::for_each_record;
-use crate::recorder::{CarriedSpan, SpanId, SpanKind, Stream};
+use crate::recorder::{CarriedSpan, SpanId, Stream};
 
 impl TraceBuilder {
     /// Finds the rows of the spans that launched device work.
@@ -22,23 +22,16 @@ impl TraceBuilder {
                     let device = &mut self.device[at];
                     device.launched_by = Some(row as u32);
                     let took = device.end - device.start;
-                    let owner = self.owner_of_launch(row);
+                    let owner = self.spans.owner_of_launch(row);
                     *self.spans.device_ns.own.entry(owner) += took;
                 }
             }
         }
     }
 
-    /// Whose work a launch is: that of the operator which called the device's runtime.
-    fn owner_of_launch(&self, row: usize) -> usize {
-        let parent = self.spans.parent[row] as usize;
-        let is_call = self.spans.kind[row] == SpanKind::Runtime;
-        if is_call && parent < self.spans.len() { parent } else { row }
-    }
-
     /// The stream position and the row of each span of a thread, in order of position.
     fn positions_of_rows(&self, stream: &Stream, first_row: usize) -> Vec<(u64, usize)> {
-        let mut steps = StepsToCome(self.steps.get(&stream.log.serial).map_or(&[], Vec::as_slice));
+        let mut own = SpansToCome(self.own_spans.get(&stream.log.serial).map_or(&[], Vec::as_slice));
         let mut row = first_row;
         let mut positions = Vec::new();
         for at in self.carried_of(&stream.log) {
@@ -52,7 +45,7 @@ impl TraceBuilder {
                 return;
             }
             if !head.kind.is_device() {
-                while steps.begun_by(words[0]).is_some() {
+                while own.begun_by(words[0]).is_some() {
                     row += 1;
                 }
             }

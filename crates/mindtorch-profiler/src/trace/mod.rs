@@ -14,6 +14,7 @@ mod repeated;
 mod rows;
 mod sites;
 mod span;
+mod usage;
 
 pub(crate) use build::TraceBuilder;
 pub(crate) use columns::{SpanColumns, SpanFlags, Sparse};
@@ -22,6 +23,7 @@ pub(crate) use rows::{DeviceRow, InstantRow};
 pub use rows::{MemoryRow, ThreadRow};
 pub(crate) use span::key;
 pub use span::{DeviceSpanRef, SpanRef};
+pub use usage::MemoryUsage;
 
 use crate::capture::Capture;
 use crate::quiet::QuietDrop;
@@ -81,6 +83,8 @@ pub(crate) struct Header {
     pub(crate) first_step: usize,
     pub(crate) is_running: bool,
     pub(crate) lost: u64,
+    /// What was in use on the host when it began, as far as the session was told.
+    pub(crate) host_memory: i64,
     pub(crate) metadata: Vec<(String, String)>,
 }
 

@@ -65,6 +65,11 @@ impl<'a> SpanRef<'a> {
         &self.trace.threads[self.trace.thread_of(self.row)]
     }
 
+    /// Whether it is an operator whose work, or memory, was an accelerator's.
+    pub fn is_on_device(&self) -> bool {
+        self.trace.spans.is_on_device(self.row)
+    }
+
     /// Whether it had begun before the window did: its start is the window's.
     pub fn is_cut_at_start(&self) -> bool {
         self.trace.spans.flags[self.row].is_cut_at_start()
@@ -226,6 +231,11 @@ impl<'a> DeviceSpanRef<'a> {
     /// The profiler step in which it began.
     pub fn step(&self) -> usize {
         self.trace.step_at(self.row.start)
+    }
+
+    /// The operator whose work it is: that which called the device's runtime.
+    pub fn operator(&self) -> Option<SpanRef<'a>> {
+        self.trace.span(self.trace.spans.owner_of_launch(self.row.launched_by? as usize))
     }
 
     /// The span that launched it.

@@ -284,7 +284,7 @@ fn store<'py>(
             place.get().replace(py, fresh);
             return Ok(());
         }
-        mindtorch::ops::copy_(&tensor, result).map(drop).map_err(raise)
+        mindtorch::ops::store(&tensor, result).map_err(raise)
     };
     match output {
         Output::Tensor(result) => into(out, &result)?,

@@ -15,6 +15,12 @@ bindings! {
     addmm_: "addmm_(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)", Method => |a| {
         ops::in_place(a.tensor(0), |x| ops::addmm(x, a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4)))
     };
+    baddbmm: "baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)", Both => |a| {
+        ops::baddbmm(a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4))
+    };
+    baddbmm_: "baddbmm_(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)", Method => |a| {
+        ops::in_place(a.tensor(0), |x| ops::baddbmm(x, a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4)))
+    };
     linear: "linear(Tensor input, Tensor weight, Tensor? bias=None)", Function => |a| ops::linear(a.tensor(0), a.tensor(1), a.opt_tensor(2));
     _einsum: "_einsum(str equation, Tensor[] operands)", Function => |a| ops::einsum(a.text(0), a.tensors(1));
 }

@@ -56,8 +56,8 @@ bindings! {
     sum: "sum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)", Both => |a| ops::sum(a.tensor(0), a.ints(1), a.bool(2), a.dtype(3));
     mean: "mean(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)", Both => |a| ops::mean(a.tensor(0), a.ints(1), a.bool(2), a.dtype(3));
     prod: "prod(Tensor input, int? dim=None, bool keepdim=False, *, dtype? dtype=None)", Both => |a| ops::prod(a.tensor(0), a.opt_int(1), a.bool(2), a.dtype(3));
-    max: "max(Tensor input, Operand? dim=None, bool keepdim=False) -> Any", Both => |a| extremum(a, "max", ops::max, ops::max_along, |a, b| ops::maximum(a, b));
-    min: "min(Tensor input, Operand? dim=None, bool keepdim=False) -> Any", Both => |a| extremum(a, "min", ops::min, ops::min_along, |a, b| ops::minimum(a, b));
+    max: "max(Tensor input, Operand? dim=None, bool keepdim=False) -> Any", Both => |a| extremum(a, "max", ops::max, ops::max_along, ops::max_of_two);
+    min: "min(Tensor input, Operand? dim=None, bool keepdim=False) -> Any", Both => |a| extremum(a, "min", ops::min, ops::min_along, ops::min_of_two);
     amax: "amax(Tensor input, int[] dim=[], bool keepdim=False)", Both => |a| ops::amax(a.tensor(0), a.ints(1), a.bool(2));
     amin: "amin(Tensor input, int[] dim=[], bool keepdim=False)", Both => |a| ops::amin(a.tensor(0), a.ints(1), a.bool(2));
     argmax: "argmax(Tensor input, int? dim=None, bool keepdim=False)", Both => |a| ops::argmax(a.tensor(0), a.opt_int(1), a.bool(2));

@@ -2,12 +2,7 @@
 
 use super::call::{Output, bindings};
 use super::unsigned;
-use mindtorch::{Tensor, ops};
-
-/// The sizes of a tensor, for operations that take them as an argument.
-fn sizes(tensor: &Tensor) -> Vec<i64> {
-    tensor.shape().iter().map(|&size| size as i64).collect()
-}
+use mindtorch::ops;
 
 bindings! {
     flip: "flip(Tensor input, int[*] dims)", Both => |a| ops::flip(a.tensor(0), a.ints(1));
@@ -19,21 +14,21 @@ bindings! {
     diagonal: "diagonal(Tensor input, int offset=0, int dim1=0, int dim2=1)", Both => |a| ops::diagonal(a.tensor(0), a.int(1), a.int(2), a.int(3));
     view: "view(Tensor input, int[*] size)", Method => |a| ops::view(a.tensor(0), a.ints(1));
     reshape: "reshape(Tensor input, int[*] shape)", Both => |a| ops::reshape(a.tensor(0), a.ints(1));
-    view_as: "view_as(Tensor input, Tensor other)", Method => |a| ops::view(a.tensor(0), &sizes(a.tensor(1)));
-    reshape_as: "reshape_as(Tensor input, Tensor other)", Method => |a| ops::reshape(a.tensor(0), &sizes(a.tensor(1)));
+    view_as: "view_as(Tensor input, Tensor other)", Method => |a| ops::view_as(a.tensor(0), a.tensor(1));
+    reshape_as: "reshape_as(Tensor input, Tensor other)", Method => |a| ops::reshape_as(a.tensor(0), a.tensor(1));
     flatten: "flatten(Tensor input, int start_dim=0, int end_dim=-1)", Both => |a| ops::flatten(a.tensor(0), a.int(1), a.int(2));
     unflatten: "unflatten(Tensor input, int dim, int[] sizes)", Both => |a| ops::unflatten(a.tensor(0), a.int(1), a.ints(2));
     ravel: "ravel(Tensor input)", Both => |a| ops::reshape(a.tensor(0), &[-1]);
     transpose: "transpose(Tensor input, int dim0, int dim1)", Both => |a| ops::transpose(a.tensor(0), a.int(1), a.int(2));
-    swapaxes: "swapaxes(Tensor input, int axis0, int axis1)", Both => |a| ops::transpose(a.tensor(0), a.int(1), a.int(2));
+    swapaxes: "swapaxes(Tensor input, int axis0, int axis1)", Both => |a| ops::swapaxes(a.tensor(0), a.int(1), a.int(2));
     t: "t(Tensor input)", Both => |a| ops::t(a.tensor(0));
     permute: "permute(Tensor input, int[*] dims)", Both => |a| ops::permute(a.tensor(0), a.ints(1));
     movedim: "movedim(Tensor input, int[] source, int[] destination)", Both => |a| ops::movedim(a.tensor(0), a.ints(1), a.ints(2));
     squeeze: "squeeze(Tensor input, int[]? dim=None)", Both => |a| ops::squeeze(a.tensor(0), a.opt_ints(1));
     unsqueeze: "unsqueeze(Tensor input, int dim)", Both => |a| ops::unsqueeze(a.tensor(0), a.int(1));
     expand: "expand(Tensor input, int[*] size)", Method => |a| ops::expand(a.tensor(0), a.ints(1));
-    expand_as: "expand_as(Tensor input, Tensor other)", Method => |a| ops::expand(a.tensor(0), &sizes(a.tensor(1)));
-    broadcast_to: "broadcast_to(Tensor input, int[] size)", Both => |a| ops::expand(a.tensor(0), a.ints(1));
+    expand_as: "expand_as(Tensor input, Tensor other)", Method => |a| ops::expand_as(a.tensor(0), a.tensor(1));
+    broadcast_to: "broadcast_to(Tensor input, int[] size)", Both => |a| ops::broadcast_to(a.tensor(0), a.ints(1));
     select: "select(Tensor input, int dim, int index)", Both => |a| ops::select(a.tensor(0), a.int(1), a.int(2));
     narrow: "narrow(Tensor input, int dim, int start, int length)", Both => |a| ops::narrow(a.tensor(0), a.int(1), a.int(2), a.int(3));
     unbind: "unbind(Tensor input, int dim=0) -> Tensor[]", Both => |a| ops::unbind(a.tensor(0), a.int(1));
@@ -47,7 +42,7 @@ bindings! {
         ops::as_strided(a.tensor(0), &unsigned(a.ints(1))?, &unsigned(a.ints(2))?, a.opt_int(3).map(|offset| offset as usize))
     };
     cat: "cat(Tensor[] tensors, int dim=0)", Function => |a| ops::cat(a.tensors(0), a.int(1));
-    concat: "concat(Tensor[] tensors, int dim=0)", Function => |a| ops::cat(a.tensors(0), a.int(1));
+    concat: "concat(Tensor[] tensors, int dim=0)", Function => |a| ops::concat(a.tensors(0), a.int(1));
     stack: "stack(Tensor[] tensors, int dim=0)", Function => |a| ops::stack(a.tensors(0), a.int(1));
     repeat: "repeat(Tensor input, int[*] repeats)", Method => |a| ops::repeat(a.tensor(0), a.ints(1));
     contiguous: "contiguous(Tensor input)", Method => |a| ops::contiguous(a.tensor(0));

@@ -2,7 +2,7 @@
 //! `file:line:function`).
 
 use super::inputs::{self, DIMS, STRIDES};
-use super::view::{Event, TraceView, launcher, micros};
+use super::view::{Event, TraceView, micros};
 use mindtorch_profiler::{Capture, Device, DeviceSpanRef, MemoryRow, SpanKind, Stack};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -136,7 +136,7 @@ fn device_attribute<'py>(py: Python<'py>, view: &TraceView, row: u32, name: &str
         "activity_type" => some(py, if work.is_copy() { "gpu_memcpy" } else { "kernel" }),
         "flow_id" => some(py, row + 1),
         "flow_type" => some(py, 2),
-        "linked_correlation_id" => some(py, launcher(&work).map_or(0, |span| span.row() + 1)),
+        "linked_correlation_id" => some(py, work.operator().map_or(0, |span| span.row() + 1)),
         "device_time_total" | "self_device_time_total" => some(py, micros(work.duration_ns())),
         _ => Ok(None),
     }
@@ -218,7 +218,7 @@ pub(super) fn keys(view: &TraceView, event: Event) -> Vec<&'static str> {
 
 fn is_on_device(view: &TraceView, event: Event) -> bool {
     match event {
-        Event::Span(_) => false,
+        Event::Span(row) => view.span(row).is_on_device(),
         Event::Device(_) => true,
         Event::Memory(row) => view.memory(row).device != Device::Cpu,
     }
@@ -279,12 +279,17 @@ fn memory_value<'py>(
     (start, end): (u64, u64),
 ) -> Value<'py> {
     let device = match event {
-        Event::Span(_) => Device::Cpu,
+        Event::Span(row) => {
+            if view.span(row).is_on_device() {
+                Device::Npu(0)
+            } else {
+                Device::Cpu
+            }
+        }
         Event::Device(row) => Device::Npu(view.device(row).device()),
         Event::Memory(row) => view.memory(row).device,
     };
-    let Some(usage) = view.usage(device) else { return Ok(None) };
-    let (before, after) = (usage.before(start), usage.after(end));
+    let (before, after) = view.usage(device, start, end);
     match key.rsplit('_').next() {
         Some("before") => some(py, before),
         Some("after") => some(py, after),

@@ -1,6 +1,8 @@
 //! `record_function`: a named part of a program, as a context manager and a decorator.
 
 use super::tasks::scope_in_task;
+use super::unrecorded;
+use mindtorch::execution_trace::OpenNode;
 use mindtorch_profiler::{Capture, ContextInUse, Name, Span, SpanArgs, SpanKind, capture};
 use pyo3::exceptions::{PyAssertionError, PyTypeError};
 use pyo3::prelude::*;
@@ -35,6 +37,7 @@ type OpenScopes = SmallVec<[OpenScope; 1]>;
 struct OpenScope {
     thread: usize,
     span: Span,
+    node: OpenNode,
     _in_task: Option<ContextInUse>,
 }
 
@@ -66,28 +69,30 @@ impl RecordFunction {
     fn __enter__<'py>(slf: &Bound<'py, Self>) -> Bound<'py, Self> {
         let this = slf.get();
         this.was_entered.store(true, Ordering::Relaxed);
-        let is_recorded = capture().contains(Capture::CPU);
+        let is_recorded = capture().intersects(Capture::CPU | Capture::TENSORS);
         if is_recorded || this.open_count.load(Ordering::Relaxed) > 0 {
             this.open(slf.py(), is_recorded);
         } else {
             this.unrecorded.fetch_add(1, Ordering::Relaxed);
+            unrecorded::open(slf);
         }
         slf.clone()
     }
 
     fn __exit__(
-        &self,
+        slf: &Bound<'_, Self>,
         _exc_type: &Bound<'_, PyAny>,
         _exc_value: &Bound<'_, PyAny>,
         _traceback: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        if self.open_count.load(Ordering::Relaxed) == 0 {
-            if self.leave_unrecorded() || self.was_entered.load(Ordering::Relaxed) {
+        let this = slf.get();
+        if this.open_count.load(Ordering::Relaxed) == 0 {
+            if Self::leave_unrecorded(slf) || this.was_entered.load(Ordering::Relaxed) {
                 return Ok(());
             }
             return Err(PyAssertionError::new_err("Expected record to be set"));
         }
-        self.close();
+        Self::close(slf);
         Ok(())
     }
 
@@ -117,37 +122,55 @@ impl RecordFunction {
     fn open(&self, py: Python<'_>, is_recorded: bool) {
         let description = is_recorded.then(|| self.description(py));
         let in_task = description.and_then(|_| scope_in_task(py));
-        let span = description.map_or_else(Span::none, Span::begin);
+        let node = self.node(py);
+        let span = description.map_or_else(Span::none, |description| Span::begin(&node.linked(*description)));
         let mut open = self.lock();
-        open.push(OpenScope { thread: this_thread(), span, _in_task: in_task });
+        open.push(OpenScope { thread: this_thread(), span, node, _in_task: in_task });
         self.open_count.store(open.len(), Ordering::Relaxed);
     }
 
     /// Ends the span that this thread began last. If it began none, the call belongs to an enter that nobody recorded,
     /// or ends what another thread began.
-    fn close(&self) {
-        let mut open = self.lock();
+    fn close(slf: &Bound<'_, Self>) {
+        let this = slf.get();
+        let mut open = this.lock();
         let thread = this_thread();
         let own = open.iter().rposition(|scope| scope.thread == thread);
-        let Some(at) = own.or_else(|| if self.leave_unrecorded() { None } else { open.len().checked_sub(1) }) else {
+        let Some(at) = own.or_else(|| if Self::leave_unrecorded(slf) { None } else { open.len().checked_sub(1) })
+        else {
             return;
         };
         let scope = open.remove(at);
-        self.open_count.store(open.len(), Ordering::Relaxed);
+        this.open_count.store(open.len(), Ordering::Relaxed);
         drop(open);
         drop(scope.span);
+        drop(scope.node);
+    }
+
+    /// Its node in the execution trace that is being made, if one is.
+    fn node(&self, py: Python<'_>) -> OpenNode {
+        if !capture().contains(Capture::TENSORS) {
+            return OpenNode::none();
+        }
+        let args = self.args.as_ref().map(|args| interned(args.bind(py)));
+        OpenNode::scope(interned(self.name.bind(py)), args)
     }
 
     /// Takes one enter off those that nobody recorded, if there is one.
-    fn leave_unrecorded(&self) -> bool {
-        if self.unrecorded.load(Ordering::Relaxed) == 0 {
+    fn leave_unrecorded(slf: &Bound<'_, Self>) -> bool {
+        let this = slf.get();
+        if this.unrecorded.load(Ordering::Relaxed) == 0 {
             return false;
         }
         let less = |count: usize| count.checked_sub(1);
-        self.unrecorded.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+        let was_entered = this.unrecorded.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok();
+        if was_entered {
+            unrecorded::close(slf);
+        }
+        was_entered
     }
 
-    fn description(&self, py: Python<'_>) -> &SpanArgs {
+    pub(super) fn description(&self, py: Python<'_>) -> &SpanArgs {
         match self.span.get() {
             Some(span) => span,
             None => {

@@ -107,8 +107,7 @@ impl Results {
         let views: Vec<Arc<TraceView>> = parts.iter().map(|part| Arc::clone(&part.get().view)).collect();
         let joined = py.detach(|| {
             let traces: Vec<&Trace> = views.iter().map(|view| &view.trace).collect();
-            let at_start = views.first().map_or(0, |view| view.host_memory_at_start());
-            Trace::joined(&traces).map(|trace| TraceView::new(trace, at_start))
+            Trace::joined(&traces).map(TraceView::new)
         });
         let view = joined.ok_or_else(|| PyValueError::new_err("there is nothing to join"))?;
         Ok(Self { view: Arc::new(view) })

@@ -1,9 +1,11 @@
 //! Sessions: recordings that are under way, or over.
 
 use super::results::Results;
+use super::unrecorded;
 use super::view::TraceView;
 use crate::tracer;
-use mindtorch_profiler::{Capture, Recording, SpanKind};
+use mindtorch::execution_trace::OpenNode;
+use mindtorch_profiler::{Capture, Name, Recording, SpanKind, capture};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -22,8 +24,8 @@ pub(crate) struct Session {
     device: bool,
     /// Whether it has asked for the tracer, and not yet given it back.
     traces_functions: AtomicBool,
-    /// What was in use on the host when it began.
-    host_memory_at_start: i64,
+    /// The step that it is in, for an execution trace: there it is a scope as any other.
+    step_node: Mutex<Option<OpenNode>>,
     process: u32,
 }
 
@@ -80,18 +82,19 @@ impl Session {
             // What was asked of it before is not part of this recording.
             py.detach(mindtorch::npu::finish_all);
         }
-        let session = builder.start();
+        let session = builder.open_scopes(unrecorded::show_all(py)).host_memory(mindtorch::allocated_bytes()).start();
         // Within the window, so that the functions that are running now are in it.
         let traces_functions = with_stack && cpu && keeps("PYTHON_FUNCTION");
         if traces_functions {
             tracer::start(py)?;
         }
+        let step_node = record_steps.then(|| step_node(session.current_step()));
         Ok(Self {
             step: AtomicUsize::new(session.current_step()),
+            step_node: Mutex::new(step_node),
             state: Mutex::new(State::Running(session)),
             device,
             traces_functions: AtomicBool::new(traces_functions),
-            host_memory_at_start: mindtorch::allocated_bytes(),
             process: std::process::id(),
         })
     }
@@ -115,6 +118,11 @@ impl Session {
             let State::Running(session) = state else { return false };
             session.step();
             self.step.store(session.current_step(), Ordering::Relaxed);
+            if let Some(node) = &mut *self.lock_step_node() {
+                // The last one ends before the next begins, which would else be a part of it.
+                *node = OpenNode::none();
+                *node = step_node(session.current_step());
+            }
             true
         };
         self.with_state(py, step).unwrap_or(false)
@@ -123,10 +131,12 @@ impl Session {
     /// Ends the session, and says whether this call did. Takes the same time however much was recorded.
     fn finish(&self, py: Python<'_>) -> bool {
         self.wait_for_devices(py);
-        self.stop_tracing(py);
+        // It holds the calls that are still running, which end when the window is closed.
+        let _stopped = self.stop_tracing(py);
         let finish = |state: &mut State| match std::mem::replace(state, State::Lost) {
             State::Running(session) => {
                 *state = State::Ended(session.finish());
+                self.lock_step_node().take();
                 true
             }
             ended => {
@@ -165,17 +175,16 @@ impl Session {
             let message = "this recording belongs to another process: it was started before a fork";
             return Err(PyRuntimeError::new_err(message));
         }
-        let view = py.detach(|| self.lock().view(self.host_memory_at_start));
+        let view = py.detach(|| self.lock().view());
         view.map(|view| Results { view })
             .ok_or_else(|| PyRuntimeError::new_err("the recording was lost by an internal error"))
     }
 }
 
 impl Session {
-    fn stop_tracing(&self, py: Python<'_>) {
-        if self.traces_functions.swap(false, Ordering::Relaxed) && !self.is_of_another_process() {
-            tracer::stop(py);
-        }
+    fn stop_tracing(&self, py: Python<'_>) -> Option<impl Sized> {
+        let stops = self.traces_functions.swap(false, Ordering::Relaxed) && !self.is_of_another_process();
+        stops.then(|| tracer::stop(py))
     }
 
     fn wait_for_devices(&self, py: Python<'_>) {
@@ -200,6 +209,10 @@ impl Session {
         self.process != std::process::id()
     }
 
+    fn lock_step_node(&self) -> MutexGuard<'_, Option<OpenNode>> {
+        self.step_node.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -210,8 +223,17 @@ impl Drop for Session {
     fn drop(&mut self) {
         if *self.traces_functions.get_mut() {
             // None when the interpreter is shutting down, and its hooks with it.
-            Python::try_attach(|py| self.stop_tracing(py));
+            Python::try_attach(|py| drop(self.stop_tracing(py)));
         }
+    }
+}
+
+/// A step, as a scope of the execution trace that is being made, if one is.
+fn step_node(step: usize) -> OpenNode {
+    if capture().contains(Capture::TENSORS) {
+        OpenNode::scope(Name::new(&format!("ProfilerStep#{step}")), None)
+    } else {
+        OpenNode::none()
     }
 }
 
@@ -225,10 +247,10 @@ const TYPES: [(&str, &[SpanKind]); 4] = [
 
 impl State {
     /// The trace: made once, when it is first asked for, from what an ended session recorded.
-    fn view(&mut self, host_memory_at_start: i64) -> Option<Arc<TraceView>> {
+    fn view(&mut self) -> Option<Arc<TraceView>> {
         match std::mem::replace(self, Self::Lost) {
             Self::Ended(recording) => {
-                let view = Arc::new(TraceView::new(recording.into_trace(), host_memory_at_start));
+                let view = Arc::new(TraceView::new(recording.into_trace()));
                 *self = Self::Built(Arc::clone(&view));
                 Some(view)
             }
@@ -237,7 +259,7 @@ impl State {
                 Some(view)
             }
             Self::Running(session) => {
-                let view = Arc::new(TraceView::new(session.snapshot(), host_memory_at_start));
+                let view = Arc::new(TraceView::new(session.snapshot()));
                 *self = Self::Running(session);
                 Some(view)
             }

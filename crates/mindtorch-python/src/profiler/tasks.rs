@@ -1,10 +1,27 @@
 //! Which asyncio task is running: spans of tasks that take turns do not nest by time.
 
-use mindtorch_profiler::{ContextInUse, set_context};
+#![expect(unsafe_code, reason = "the interpreter is asked whether this thread has its lock")]
+
+use mindtorch_profiler::{ContextInUse, set_context, set_context_source};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
-/// Tells the profiler which task this thread runs, if any task has a span open. For the entries of operations.
+unsafe extern "C" {
+    /// Not among what pyo3 declares for the stable interface, but exported by every CPython.
+    fn PyGILState_Check() -> std::ffi::c_int;
+}
+
+/// Lets spans find out which task they are part of.
+pub(crate) fn register() {
+    set_context_source(|| {
+        // SAFETY: it has no preconditions. Who does not have the lock is not made to wait for it.
+        let has_lock = unsafe { PyGILState_Check() } == 1;
+        if has_lock { Python::try_attach(running_task) } else { None }
+    });
+}
+
+/// Tells the profiler which task this thread runs, if any task has a span open: before the interpreter lock is released for
+/// an operation.
 #[inline]
 pub(crate) fn note_task(py: Python<'_>) {
     if ContextInUse::is_any() {

@@ -1,21 +1,18 @@
 //! A trace, with what Python asks of it: the order of events, who contains whom, numbers that are worked out once.
 
-use super::memory::Usage;
-use mindtorch_profiler::{Average, Capture, Device, DeviceSpanRef, MemoryRow, SpanRef, Trace};
+use mindtorch_profiler::{Average, Capture, Device, DeviceSpanRef, MemoryRow, MemoryUsage, SpanRef, Trace};
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
 /// A trace that events and averages share.
 pub(crate) struct TraceView {
     pub(crate) trace: Trace,
-    /// What was in use on the host when the recording began.
-    host_memory_at_start: i64,
     order: OnceLock<Vec<Event>>,
     links: OnceLock<Links>,
     flows: OnceLock<FxHashMap<u32, Flow>>,
     functions: OnceLock<Vec<u32>>,
     kernels: OnceLock<FxHashMap<u32, Vec<u32>>>,
-    usage: OnceLock<Vec<Usage>>,
+    usage: OnceLock<MemoryUsage>,
 }
 
 /// What an event is a row of.
@@ -43,10 +40,9 @@ struct Links {
 }
 
 impl TraceView {
-    pub(crate) fn new(trace: Trace, host_memory_at_start: i64) -> Self {
+    pub(crate) fn new(trace: Trace) -> Self {
         Self {
             trace,
-            host_memory_at_start,
             order: OnceLock::new(),
             links: OnceLock::new(),
             flows: OnceLock::new(),
@@ -54,10 +50,6 @@ impl TraceView {
             kernels: OnceLock::new(),
             usage: OnceLock::new(),
         }
-    }
-
-    pub(super) fn host_memory_at_start(&self) -> i64 {
-        self.host_memory_at_start
     }
 
     pub(super) fn captures(&self, flag: Capture) -> bool {
@@ -202,7 +194,7 @@ impl TraceView {
         let kernels = self.kernels.get_or_init(|| {
             let mut kernels: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
             for (work, at) in self.trace.device_spans().zip(0..) {
-                if let Some(owner) = launcher(&work) {
+                if let Some(owner) = work.operator() {
                     kernels.entry(owner.row() as u32).or_default().push(at);
                 }
             }
@@ -211,26 +203,10 @@ impl TraceView {
         kernels.get(&row).map_or(&[], Vec::as_slice)
     }
 
-    /// What was in use on a device.
-    pub(super) fn usage(&self, device: Device) -> Option<&Usage> {
-        let usage = self.usage.get_or_init(|| {
-            let mut devices: Vec<Device> = self.trace.memory().iter().map(|row| row.device).collect();
-            devices.extend([Device::Cpu, Device::Npu(0)]);
-            devices.extend(self.trace.device_spans().map(|work| Device::Npu(work.device())));
-            devices.sort_unstable();
-            devices.dedup();
-            let at_start = |device| if device == Device::Cpu { self.host_memory_at_start } else { 0 };
-            devices.into_iter().map(|device| Usage::of(&self.trace, device, at_start(device))).collect()
-        });
-        usage.iter().find(|usage| usage.device() == device)
+    /// What was in use on a device, before and after.
+    pub(super) fn usage(&self, device: Device, start_ns: u64, end_ns: u64) -> (i64, i64) {
+        self.usage.get_or_init(|| self.trace.memory_usage()).around(device, start_ns, end_ns)
     }
-}
-
-/// The operator whose work it is, rather than the call of the device's runtime.
-pub(super) fn launcher<'a>(work: &DeviceSpanRef<'a>) -> Option<SpanRef<'a>> {
-    let launcher = work.launched_by()?;
-    let is_call = launcher.kind() == mindtorch_profiler::SpanKind::Runtime;
-    launcher.parent().filter(|_| is_call).or(Some(launcher))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53 ns, which is 104 days")]

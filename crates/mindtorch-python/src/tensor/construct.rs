@@ -18,7 +18,7 @@ pub(crate) fn from_python(data: &Bound<'_, PyAny>, dtype: Option<DType>, device:
         let array = crate::interop::from_array(data)?;
         ops::to(&array, dtype, None, true).map_err(raise)?
     } else {
-        of_numbers(data, dtype)?
+        return of_numbers(data, dtype, device.unwrap_or(Device::Cpu));
     };
     match device {
         Some(device) => ops::to(&host, None, Some(device), false).map_err(raise),
@@ -30,17 +30,20 @@ fn is_sequence(data: &Bound<'_, PyAny>) -> bool {
     data.is_instance_of::<PyList>() || data.is_instance_of::<PyTuple>()
 }
 
-fn of_numbers(data: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tensor> {
+fn of_numbers(data: &Bound<'_, PyAny>, dtype: Option<DType>, device: Device) -> PyResult<Tensor> {
     let mut shape = Vec::new();
     let mut numbers = Vec::new();
     collect(data, 0, &mut shape, &mut numbers)?;
     let dtype = dtype.unwrap_or_else(|| inferred(&numbers));
     let integers: Option<Vec<i64>> = numbers.iter().map(exact).collect();
     let tensor = match integers {
-        Some(integers) if !dtype.is_float() => Tensor::from_slice(&integers, &shape),
-        _ => Tensor::from_slice(&numbers.iter().map(|number| number.to_f64()).collect::<Vec<f64>>(), &shape),
+        Some(integers) if !dtype.is_float() => ops::lift(&integers, &shape, dtype, device),
+        _ => {
+            let numbers: Vec<f64> = numbers.iter().map(|number| number.to_f64()).collect();
+            ops::lift(&numbers, &shape, dtype, device)
+        }
     };
-    ops::to_dtype(&tensor.map_err(raise)?, dtype).map_err(raise)
+    tensor.map_err(raise)
 }
 
 fn exact(number: &Scalar) -> Option<i64> {

@@ -49,6 +49,9 @@ fn parse_part<'py>(part: &Bound<'py, PyAny>, device: Device) -> PyResult<Part<'p
         if tensor.ndim() == 0 && !is_mask {
             return Ok(Part::Int(ops::item(&tensor).map_err(raise)?.to_i64()));
         }
+        if tensor.device() == device {
+            return Ok(Part::Tensor(tensor));
+        }
         return Ok(Part::Tensor(ops::to(&tensor, None, Some(device), false).map_err(raise)?));
     }
     if part.is_none() {

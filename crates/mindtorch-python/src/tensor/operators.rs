@@ -90,7 +90,10 @@ impl PyTensor {
     }
 
     fn __rsub__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        binary(slf, other, |b, a| ops::sub(a, b, 1.into()))
+        binary(slf, other, |b, a| match b {
+            Operand::Tensor(b) => ops::rsub(b, a, 1.into()),
+            b => ops::sub(a, b, 1.into()),
+        })
     }
 
     fn __mul__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -126,7 +129,7 @@ impl PyTensor {
     }
 
     fn __and__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        binary(slf, other, |a, b| ops::bitwise_and(a, b))
+        binary(slf, other, ops::operator_and)
     }
 
     fn __rand__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -134,7 +137,7 @@ impl PyTensor {
     }
 
     fn __or__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        binary(slf, other, |a, b| ops::bitwise_or(a, b))
+        binary(slf, other, ops::operator_or)
     }
 
     fn __ror__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -142,7 +145,7 @@ impl PyTensor {
     }
 
     fn __xor__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        binary(slf, other, |a, b| ops::bitwise_xor(a, b))
+        binary(slf, other, ops::operator_xor)
     }
 
     fn __rxor__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -205,11 +208,11 @@ impl PyTensor {
     }
 
     fn __ifloordiv__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
-        in_place(slf, other, |a, b| ops::in_place(a, |x| ops::floor_divide(x, b)))
+        in_place(slf, other, |a, b| ops::floor_divide_(a, b))
     }
 
     fn __imod__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
-        in_place(slf, other, |a, b| ops::in_place(a, |x| ops::remainder(x, b)))
+        in_place(slf, other, |a, b| ops::remainder_(a, b))
     }
 
     fn __ipow__<'py>(
@@ -217,19 +220,19 @@ impl PyTensor {
         other: &Bound<'py, PyAny>,
         _modulo: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<()> {
-        in_place(slf, other, |a, b| ops::in_place(a, |x| ops::pow(x, b)))
+        in_place(slf, other, |a, b| ops::pow_(a, b))
     }
 
     fn __iand__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
-        in_place(slf, other, |a, b| ops::in_place(a, |x| ops::bitwise_and(x, b)))
+        in_place(slf, other, ops::operator_and_)
     }
 
     fn __ior__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
-        in_place(slf, other, |a, b| ops::in_place(a, |x| ops::bitwise_or(x, b)))
+        in_place(slf, other, ops::operator_or_)
     }
 
     fn __ixor__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
-        in_place(slf, other, |a, b| ops::in_place(a, |x| ops::bitwise_xor(x, b)))
+        in_place(slf, other, ops::operator_xor_)
     }
 
     fn __neg__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

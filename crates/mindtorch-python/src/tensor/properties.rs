@@ -277,16 +277,14 @@ impl PyTensor {
     /// Its numbers in lists, one inside the other.
     fn tolist<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let tensor = unwrap(slf);
-        let numbers = slf.py().detach(|| ops::items(&ops::detach(&tensor)?)).map_err(raise)?;
+        let numbers = slf.py().detach(|| ops::items(&tensor)).map_err(raise)?;
         nested(slf.py(), tensor.shape(), &numbers)
     }
 
     /// The same numbers, seen with the dimensions in reverse.
     #[getter(T)]
     fn transposed<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let tensor = unwrap(slf);
-        let order: Vec<i64> = (0..tensor.ndim() as i64).rev().collect();
-        wrap(slf.py(), ops::permute(&tensor, &order).map_err(raise)?)
+        wrap(slf.py(), ops::numpy_t(&unwrap(slf)).map_err(raise)?)
     }
 
     /// Matrices with their dimensions exchanged.
@@ -299,7 +297,7 @@ impl PyTensor {
                 tensor.ndim()
             )));
         }
-        wrap(slf.py(), ops::transpose(&tensor, -2, -1).map_err(raise)?)
+        wrap(slf.py(), ops::matrix_t(&tensor).map_err(raise)?)
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {

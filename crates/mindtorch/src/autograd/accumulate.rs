@@ -20,10 +20,9 @@ impl Rule for Accumulate {
         let leaf = &self.0;
         let grad = apply_hooks(leaf, grad)?;
         let sum = match leaf.grad() {
-            None if mode::is_grad_enabled() => ops::clone(&grad)?,
             // A gradient that nobody else has becomes the leaf's as it is.
-            None if grad.is_contiguous() && grad.is_unshared() => ops::detach(&grad)?,
-            None => ops::contiguous_clone(&grad)?,
+            None if !mode::is_grad_enabled() && is_laid_out_for(leaf, &grad) && grad.is_sole() => ops::detach(&grad)?,
+            None => ops::clone_as(&grad, leaf)?,
             Some(sum) if mode::is_grad_enabled() => ops::add(&sum, &grad, 1.into())?,
             Some(sum) => ops::add_(&sum, &grad, 1.into())?,
         };
@@ -43,6 +42,11 @@ impl Rule for Accumulate {
     fn leaf(&self) -> Option<Tensor> {
         Some(self.0.clone())
     }
+}
+
+/// Whether a gradient lies in memory as one that is made for the leaf would.
+fn is_laid_out_for(leaf: &Tensor, grad: &Tensor) -> bool {
+    grad.is_contiguous() || (grad.strides() == leaf.strides() && leaf.is_dense())
 }
 
 /// What the hooks of a leaf make of its gradient.

@@ -6,6 +6,7 @@ use super::node::{Context, Edge, Grads, Node, OutputInfo};
 use crate::Tensor;
 use crate::dispatch::encode_tensors;
 use crate::error::{Result, bail, ensure};
+use crate::execution_trace::OpenNode;
 use crate::ops;
 use crate::shape::list;
 use mindtorch_profiler::{Capture, Name, Span, SpanArgs, SpanKind, capture};
@@ -150,8 +151,9 @@ impl Run {
         }
         self.count(edges.iter().map(|(edge, _)| &edge.node));
         let _mode = Restore::grad(self.request.create_graph);
-        for (edge, weight) in edges {
-            self.deliver(&edge, weight)?;
+        // Kept to the end, as a caller's are: the memory of a default weight is freed by this call, not by the first node.
+        for (edge, weight) in &edges {
+            self.deliver(edge, weight.clone())?;
             self.mark_ready(&edge.node);
         }
         while let Some(Ready(node)) = self.ready.pop() {
@@ -207,7 +209,7 @@ impl Run {
         let grads = self.arrived.entry(Arc::as_ptr(&edge.node)).or_insert_with(|| Grads::from_elem(None, outputs));
         let sum = match grads[edge.output].take() {
             None => grad,
-            Some(sum) if !self.request.create_graph && sum.is_unshared() && sum.is_contiguous() => {
+            Some(sum) if !self.request.create_graph && sum.is_unshared() && sum.is_dense() => {
                 ops::add_(&sum, &grad, 1.into())?
             }
             Some(sum) => ops::add(&sum, &grad, 1.into())?,
@@ -218,16 +220,17 @@ impl Run {
 
     fn evaluate(&mut self, node: &Arc<Node>) -> Result<()> {
         let names = Names::of(node);
-        let _span = names.as_ref().map_or_else(Span::none, |names| begin(names.evaluate, node, None));
+        let _open = names.as_ref().map(|names| begin(names.evaluate, node, None));
         let id = Arc::as_ptr(node);
         let mut grads = self.arrived.remove(&id).unwrap_or_default();
         grads.resize(node.outputs().len(), None);
         self.before(node, &mut grads)?;
         if self.wanted.as_ref().is_none_or(|wanted| wanted.contains(&id)) {
-            let results = self.apply(node, grads, names)?;
+            let mut results = self.apply(node, grads, names)?;
             for (index, edge) in node.edges().iter().enumerate() {
                 let Some(edge) = edge else { continue };
-                if let Some(grad) = results.get(index).cloned().flatten() {
+                // Taken: what only the receiver has, it may change.
+                if let Some(grad) = results.get_mut(index).and_then(Option::take) {
                     let grad = fit(grad, &edge.node.outputs()[edge.output], node, index)?;
                     self.deliver(edge, grad)?;
                 }
@@ -293,7 +296,7 @@ impl Run {
         let hooks: SmallVec<[_; 1]> = node.hooks().after.iter().map(|(_, hook)| Arc::clone(hook)).collect();
         let given = (!hooks.is_empty()).then(|| grads.clone());
         let mut results = {
-            let _span = names.map_or_else(Span::none, |names| begin(names.node, node, Some(&grads)));
+            let _open = names.map(|names| begin(names.node, node, Some(&grads)));
             rule.apply(&Context::new(node, &needed), grads)?
         };
         if !self.request.retain_graph && node.leaf().is_none() {
@@ -354,14 +357,14 @@ struct Names {
 impl Names {
     #[inline]
     fn of(node: &Node) -> Option<Self> {
-        capture().contains(Capture::CPU).then(|| Self {
+        capture().intersects(Capture::CPU | Capture::TENSORS).then(|| Self {
             evaluate: Name::new(&format!("autograd::engine::evaluate_function: {}", node.name())),
             node: Name::new(node.name()),
         })
     }
 }
 
-fn begin(name: Name, node: &Node, grads: Option<&Grads>) -> Span {
+fn begin(name: Name, node: &Node, grads: Option<&Grads>) -> (Span, OpenNode) {
     let kind = if grads.is_some() { SpanKind::Backward } else { SpanKind::Op };
     let mut args = SpanArgs::new(kind, name);
     if node.sequence != u64::MAX {
@@ -372,5 +375,14 @@ fn begin(name: Name, node: &Node, grads: Option<&Grads>) -> Span {
     {
         args = args.inputs(encode_tensors(grads.iter().map(Option::as_ref)));
     }
-    Span::begin(&args)
+    let observed =
+        if capture().contains(Capture::TENSORS) { observe(&name.text(), node, grads) } else { OpenNode::none() };
+    (Span::begin(&observed.linked(args)), observed)
+}
+
+#[cold]
+fn observe(name: &str, node: &Node, grads: Option<&Grads>) -> OpenNode {
+    let Some(grads) = grads else { return OpenNode::evaluation(name) };
+    let sequence = (node.sequence != u64::MAX).then_some(node.sequence);
+    OpenNode::backward(name, grads.iter().map(Option::as_ref), sequence, node.thread)
 }

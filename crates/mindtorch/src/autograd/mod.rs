@@ -12,7 +12,7 @@ pub use engine::{Request, backward, grad};
 pub use node::{Context, Edge, Grads, Node, NodeHook, Rule, TensorHook};
 pub(crate) use saved::Saved;
 pub use track::track_function;
-pub(crate) use track::{check_in_place, track, track_in_place, track_list};
+pub(crate) use track::{check_in_place, mark_changed, track, track_in_place, track_list};
 pub(crate) use view::track_view;
 
 use crate::Tensor;

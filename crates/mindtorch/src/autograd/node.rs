@@ -102,7 +102,8 @@ impl Node {
         outputs: SmallVec<[OutputInfo; 1]>,
         rule: Arc<dyn Rule>,
     ) -> Arc<Self> {
-        let thread = if capture().contains(Capture::CPU) { mindtorch_profiler::thread_number() } else { 0 };
+        let thread =
+            if capture().intersects(Capture::CPU | Capture::TENSORS) { mindtorch_profiler::thread_number() } else { 0 };
         let rule = Mutex::new(Some(rule));
         let (outputs, hooks) = (Mutex::new(outputs), Mutex::default());
         Arc::new(Self { name: name.into(), sequence: mode::next_sequence(), thread, edges, outputs, rule, hooks })

@@ -182,6 +182,13 @@ where
     Ok(())
 }
 
+/// Says that a tensor which is part of no graph was changed in place.
+pub(crate) fn mark_changed(target: &Tensor) {
+    if !mode::is_below() {
+        target.storage().bump_version();
+    }
+}
+
 fn check_inference<'a>(mut inputs: impl Iterator<Item = &'a Tensor>) -> Result<()> {
     ensure!(
         !inputs.any(Tensor::is_inference),

@@ -81,7 +81,7 @@ pub(super) fn rebase(view: &Tensor, base: &Tensor, inner: Arc<Node>) {
     let layout = Layout::of(base);
     let outputs = SmallVec::from_iter([OutputInfo::of(base)]);
     let rule = Arc::new(CopySlices { inner, window: Window::of(view), base: layout });
-    let node = Node::new("CopySlices", edges, outputs, rule);
+    let node = Node::new("torch::autograd::CopySlices", edges, outputs, rule);
     rewrite_history(base, Edge { node, output: 0 });
     // The flag first: refreshing looks at nothing that has no gradient.
     view.set_flag(crate::tensor::Flags::REQUIRES_GRAD, true);

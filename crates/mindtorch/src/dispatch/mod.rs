@@ -9,6 +9,7 @@ pub(crate) use launch::{launch, launch_list};
 
 use crate::autograd::mode;
 use crate::error::Result;
+use crate::execution_trace::{OpenNode, Outputs};
 use mindtorch_profiler::{Capture, Inputs, Name, Span, SpanArgs, SpanKind, capture};
 use std::sync::OnceLock;
 
@@ -26,31 +27,45 @@ impl Op {
 
     /// Runs an operation that has a backward rule of its own: what its body calls is not part of the graph.
     #[inline]
-    pub(crate) fn run<R>(&'static self, args: &[Arg<'_>], body: impl FnOnce() -> Result<R>) -> Result<R> {
-        let _span = self.span(args);
+    pub(crate) fn run<R: Outputs>(&'static self, args: &[Arg<'_>], body: impl FnOnce() -> Result<R>) -> Result<R> {
+        let (_span, node) = self.begin(args);
         let _below = mode::BelowAutograd::enter();
-        body()
+        let result = body();
+        node.end(&result);
+        result
     }
 
     /// Runs an operation that is made of others, which are part of the graph.
     #[inline]
-    pub(crate) fn compose<R>(&'static self, args: &[Arg<'_>], body: impl FnOnce() -> Result<R>) -> Result<R> {
-        let _span = self.span(args);
-        body()
+    pub(crate) fn compose<R: Outputs>(&'static self, args: &[Arg<'_>], body: impl FnOnce() -> Result<R>) -> Result<R> {
+        let (_span, node) = self.begin(args);
+        let result = body();
+        node.end(&result);
+        result
     }
 
     #[inline]
-    fn span(&'static self, args: &[Arg<'_>]) -> Span {
+    fn begin(&'static self, args: &[Arg<'_>]) -> (Span, OpenNode) {
         let capture = capture();
-        if !capture.contains(Capture::CPU) {
-            return Span::none();
+        if !capture.intersects(Capture::CPU | Capture::TENSORS) {
+            return (Span::none(), OpenNode::none());
         }
-        self.recorded_span(args, capture)
+        self.begin_recorded(args, capture)
     }
 
     #[cold]
     #[inline(never)]
-    fn recorded_span(&'static self, args: &[Arg<'_>], capture: Capture) -> Span {
+    fn begin_recorded(&'static self, args: &[Arg<'_>], capture: Capture) -> (Span, OpenNode) {
+        let node = if capture.contains(Capture::TENSORS) {
+            OpenNode::op(self.name, self.overload, args)
+        } else {
+            OpenNode::none()
+        };
+        let span = if capture.contains(Capture::CPU) { self.span(args, capture, &node) } else { Span::none() };
+        (span, node)
+    }
+
+    fn span(&'static self, args: &[Arg<'_>], capture: Capture, node: &OpenNode) -> Span {
         let (name, overload) = *self.interned.get_or_init(|| (Name::new(self.name), Name::new(self.overload)));
         let mut span = SpanArgs::new(SpanKind::Op, name);
         if !self.overload.is_empty() {
@@ -69,8 +84,24 @@ impl Op {
         if let Some(sequence) = mode::sequence_to_record() {
             span = span.sequence(sequence);
         }
-        Span::begin(&span)
+        Span::begin(&node.linked(span))
     }
+}
+
+/// Begins the span of an operation that is not the runtime's own, such as one that a user defines, with these inputs.
+pub fn operator_span(name: &str, inputs: &[crate::Tensor]) -> Span {
+    let capture = capture();
+    if !capture.contains(Capture::CPU) {
+        return Span::none();
+    }
+    let mut span = SpanArgs::new(SpanKind::Op, Name::new(name));
+    if capture.contains(Capture::SHAPES) {
+        span = span.inputs(encode_tensors(inputs.iter().map(Some)));
+    }
+    if let Some(sequence) = mode::sequence_to_record() {
+        span = span.sequence(sequence);
+    }
+    Span::begin(&span)
 }
 
 /// The shapes of a node's gradients, as the profiler keeps them.

@@ -1,7 +1,7 @@
 //! Copies: to another type, another device, other strides.
 
 use crate::Tensor;
-use crate::autograd::{Context, check_in_place, track, track_in_place};
+use crate::autograd::{Context, check_in_place, mark_changed, track, track_in_place};
 use crate::dispatch::{Arg, Op, launch};
 use crate::dtype::{DType, Scalar};
 use crate::error::{Result, ensure};
@@ -71,14 +71,27 @@ pub fn copy_(to: &Tensor, from: &Tensor) -> Result<Tensor> {
         list(&shape)
     );
     OP.run(&[to.into(), from.into(), Arg::Bool(false)], || transfer(to, from))?;
-    track_in_place("CopyBackwards", [to, from], to, || {
+    track_in_place("torch::autograd::CopyBackwards", [to, from], to, || {
         let (device, dtype) = (from.device(), from.dtype());
         move |context: &Context<'_>, grad: &Tensor| {
+            let target = if context.needs(0) { Some(super::zeros_like(grad)?) } else { None };
             let source = if context.needs(1) { Some(self::to(grad, Some(dtype), Some(device), false)?) } else { None };
-            Ok([if context.needs(0) { Some(super::zeros_like(grad)?) } else { None }, source])
+            Ok([target, source])
         }
     })?;
     Ok(to.clone())
+}
+
+/// Writes the result of an operation to where the program wants it, as a part of that operation: not one of its own.
+///
+/// # Errors
+/// If `to` may not be changed.
+pub fn store(to: &Tensor, result: &Tensor) -> Result<()> {
+    check_in_place(to)?;
+    super::check_overlap(to)?;
+    transfer(to, result)?;
+    mark_changed(to);
+    Ok(())
 }
 
 /// The same numbers in memory of their own.
@@ -87,19 +100,35 @@ pub fn copy_(to: &Tensor, from: &Tensor) -> Result<Tensor> {
 /// If there is no memory.
 pub fn clone(tensor: &Tensor) -> Result<Tensor> {
     static OP: Op = Op::new("aten::clone", "");
-    let out = OP.run(&[tensor.into(), Arg::None], || contiguous_copy(tensor, tensor.dtype()))?;
+    let out = OP.run(&[tensor.into(), Arg::None], || {
+        let out = if tensor.is_dense() {
+            super::empty_as(tensor, tensor.dtype(), tensor.device())?
+        } else {
+            super::empty_like(tensor, None, None)?
+        };
+        copy_(&out, tensor)
+    })?;
     track("CloneBackward0", [tensor], &out, || |_: &Context<'_>, grad: &Tensor| Ok([Some(grad.clone())]))?;
     Ok(out)
 }
 
-/// [`clone`], under the name by which the engine is known to use it.
-pub(crate) fn contiguous_clone(tensor: &Tensor) -> Result<Tensor> {
-    clone(tensor)
+/// The same numbers one after another in memory of their own.
+pub(crate) fn clone_contiguous(tensor: &Tensor) -> Result<Tensor> {
+    static OP: Op = Op::new("aten::clone", "");
+    let out = OP.run(&[tensor.into(), Arg::Int(0)], || copy_(&super::empty_contiguous(tensor)?, tensor))?;
+    track("CloneBackward0", [tensor], &out, || |_: &Context<'_>, grad: &Tensor| Ok([Some(grad.clone())]))?;
+    Ok(out)
 }
 
-/// The numbers, one after another, as this type.
-fn contiguous_copy(tensor: &Tensor, dtype: DType) -> Result<Tensor> {
-    let out = super::empty_like(tensor, Some(dtype), None)?;
+/// The same numbers in memory of their own, laid out as those of `like` if these leave no gaps.
+pub(crate) fn clone_as(tensor: &Tensor, like: &Tensor) -> Result<Tensor> {
+    static OP: Op = Op::new("aten::new_empty_strided", "");
+    if !like.is_dense() {
+        return clone_contiguous(tensor);
+    }
+    let (shape, strides) = (like.shape(), like.strides());
+    let args = [tensor.into(), Arg::Sizes(shape), Arg::Sizes(strides), Arg::None, Arg::None, Arg::None, Arg::None];
+    let out = OP.run(&args, || super::empty_strided(shape, strides, tensor.dtype(), tensor.device()))?;
     copy_(&out, tensor)
 }
 
@@ -112,7 +141,7 @@ pub fn contiguous(tensor: &Tensor) -> Result<Tensor> {
     if tensor.is_contiguous() {
         return Ok(tensor.clone());
     }
-    OP.compose(&[tensor.into(), Arg::Int(0)], || clone(tensor))
+    OP.compose(&[tensor.into(), Arg::Int(0)], || clone_contiguous(tensor))
 }
 
 /// The tensor in another type or on another device; itself if nothing changes and no copy is asked for.
@@ -122,20 +151,19 @@ pub fn contiguous(tensor: &Tensor) -> Result<Tensor> {
 pub fn to(tensor: &Tensor, dtype: Option<DType>, device: Option<Device>, copy: bool) -> Result<Tensor> {
     static OP: Op = Op::new("aten::to", "dtype");
     let (dtype, device) = (dtype.unwrap_or(tensor.dtype()), device.unwrap_or(tensor.device()));
-    if !copy && dtype == tensor.dtype() && device == tensor.device() {
-        return Ok(tensor.clone());
-    }
     let args = [tensor.into(), Arg::DType(dtype), Arg::Bool(false), Arg::Bool(copy), Arg::None];
-    OP.compose(&args, || to_copy(tensor, dtype, device))
+    OP.compose(&args, || {
+        if !copy && dtype == tensor.dtype() && device == tensor.device() {
+            return Ok(tensor.clone());
+        }
+        to_copy(tensor, dtype, device)
+    })
 }
 
 fn to_copy(tensor: &Tensor, dtype: DType, device: Device) -> Result<Tensor> {
     static OP: Op = Op::new("aten::_to_copy", "");
     let args = [tensor.into(), Arg::DType(dtype), Arg::None, Arg::None, Arg::None, Arg::Bool(false), Arg::None];
-    let out = OP.run(&args, || {
-        let out = super::empty_like(tensor, Some(dtype), Some(device))?;
-        copy_(&out, tensor)
-    })?;
+    let out = OP.run(&args, || copy_(&super::empty_as(tensor, dtype, device)?, tensor))?;
     track("ToCopyBackward0", [tensor], &out, || {
         let (dtype, device) = (tensor.dtype(), tensor.device());
         move |_: &Context<'_>, grad: &Tensor| Ok([Some(to(grad, Some(dtype), Some(device), false)?)])
@@ -148,7 +176,7 @@ fn to_copy(tensor: &Tensor, dtype: DType, device: Device) -> Result<Tensor> {
 /// # Errors
 /// If there is no memory.
 pub fn to_dtype(tensor: &Tensor, dtype: DType) -> Result<Tensor> {
-    to(tensor, Some(dtype), None, false)
+    if dtype == tensor.dtype() { Ok(tensor.clone()) } else { to(tensor, Some(dtype), None, false) }
 }
 
 /// The one number of a tensor. Waits for the device.

@@ -2,10 +2,11 @@
 
 use crate::Tensor;
 use crate::dispatch::{Arg, Op, launch};
-use crate::dtype::{DType, Scalar};
+use crate::dtype::{DType, Element, Scalar};
 use crate::error::{Result, ensure};
 use crate::kernels::pointwise as kernel;
-use crate::shape::Dims;
+use crate::shape::{Dims, contiguous_strides};
+use crate::tensor::access::write;
 use mindtorch_profiler::Device;
 
 /// Device arguments, as the profiler shows them.
@@ -21,6 +22,17 @@ pub fn empty(shape: &[usize], dtype: DType, device: Device) -> Result<Tensor> {
     static OP: Op = Op::new("aten::empty", "memory_format");
     let [a, b, c, d] = options(dtype);
     OP.run(&[Arg::Sizes(shape), a, b, c, d, Arg::None], || Tensor::allocate(shape, dtype, device))
+}
+
+/// A tensor with these strides, which leave no gaps, and whatever is in its memory.
+pub(crate) fn empty_strided(shape: &[usize], strides: &[usize], dtype: DType, device: Device) -> Result<Tensor> {
+    static OP: Op = Op::new("aten::empty_strided", "");
+    let [a, b, c, d] = options(dtype);
+    OP.run(&[Arg::Sizes(shape), Arg::Sizes(strides), a, b, c, d], || {
+        let out = Tensor::allocate(shape, dtype, device)?;
+        // The layout of most is the one that tensors are made with.
+        if out.strides() == strides { Ok(out) } else { Ok(out.window(shape.into(), strides.into(), 0)) }
+    })
 }
 
 /// A tensor of one number.
@@ -63,7 +75,20 @@ pub fn ones(shape: &[usize], dtype: DType, device: Device) -> Result<Tensor> {
 pub fn empty_like(like: &Tensor, dtype: Option<DType>, device: Option<Device>) -> Result<Tensor> {
     static OP: Op = Op::new("aten::empty_like", "");
     let args = [like.into(), dtype.into(), Arg::None, Arg::None, Arg::None, Arg::None];
-    OP.run(&args, || empty(like.shape(), dtype.unwrap_or(like.dtype()), device.unwrap_or(like.device())))
+    OP.run(&args, || empty_as(like, dtype.unwrap_or(like.dtype()), device.unwrap_or(like.device())))
+}
+
+/// [`empty_like`], in the words that torch has for a result whose strides follow from another tensor. Here they are those
+/// of numbers one after another.
+pub(crate) fn empty_as(like: &Tensor, dtype: DType, device: Device) -> Result<Tensor> {
+    empty_strided(like.shape(), &contiguous_strides(like.shape()), dtype, device)
+}
+
+/// [`empty_like`], in torch's words for numbers that shall lie one after another.
+pub(crate) fn empty_contiguous(like: &Tensor) -> Result<Tensor> {
+    static OP: Op = Op::new("aten::empty_like", "");
+    let args = [like.into(), Arg::None, Arg::None, Arg::None, Arg::None, Arg::Int(0)];
+    OP.run(&args, || empty(like.shape(), like.dtype(), like.device()))
 }
 
 /// A tensor of zeros of this one's shape, type and device.
@@ -75,6 +100,14 @@ pub fn zeros_like(like: &Tensor) -> Result<Tensor> {
     OP.run(&[like.into(), Arg::None, Arg::None, Arg::None, Arg::None, Arg::None], || {
         zero_(&empty_like(like, None, None)?)
     })
+}
+
+/// A tensor of zeros of this one's type and device, but another shape.
+pub(crate) fn new_zeros(like: &Tensor, shape: &[usize]) -> Result<Tensor> {
+    static OP: Op = Op::new("aten::new_zeros", "");
+    static EMPTY: Op = Op::new("aten::new_empty", "");
+    let args = [like.into(), Arg::Sizes(shape), Arg::None, Arg::None, Arg::None, Arg::None];
+    OP.run(&args, || zero_(&EMPTY.run(&args, || empty(shape, like.dtype(), like.device()))?))
 }
 
 /// A tensor of ones of this one's shape, type and device.
@@ -111,7 +144,7 @@ pub fn fill_(target: &Tensor, value: Scalar) -> Result<Tensor> {
         launch("fill", [target], move |[target]| kernel::fill(target, value))?;
         Ok(())
     })?;
-    forget(target)
+    forget("FillBackward2", target)
 }
 
 /// Makes every number zero.
@@ -126,12 +159,12 @@ pub fn zero_(target: &Tensor) -> Result<Tensor> {
         launch("zero", [target], move |[target]| kernel::fill(target, Scalar::Int(0)))?;
         Ok(())
     })?;
-    forget(target)
+    forget("ZeroBackward0", target)
 }
 
 /// Says that nothing of what a tensor was is left: its gradient goes nowhere.
-fn forget(target: &Tensor) -> Result<Tensor> {
-    crate::autograd::track_in_place("FillBackward0", [target], target, || {
+fn forget(name: &'static str, target: &Tensor) -> Result<Tensor> {
+    crate::autograd::track_in_place(name, [target], target, || {
         |_: &crate::autograd::Context<'_>, grad: &Tensor| Ok([Some(zeros_like(grad)?)])
     })?;
     Ok(target.clone())
@@ -189,11 +222,31 @@ pub fn eye(rows: usize, columns: usize, dtype: DType, device: Device) -> Result<
     static OP: Op = Op::new("aten::eye", "m");
     let [a, b, c, d] = options(dtype);
     OP.run(&[Arg::Int(rows as i64), Arg::Int(columns as i64), a, b, c, d], || {
-        let out = zeros(&[rows, columns], dtype, device)?;
+        let out = zero_(&empty(&[rows, columns], dtype, device)?)?;
         let diagonal = out.window(Dims::from_slice(&[rows.min(columns)]), Dims::from_slice(&[columns + 1]), 0);
-        fill_(&diagonal, 1.into())?;
+        launch("fill", [&diagonal], |[diagonal]| kernel::fill(diagonal, Scalar::Int(1)))?;
         Ok(out)
     })
+}
+
+/// A tensor of the program's numbers, in the steps that torch takes for one.
+///
+/// # Errors
+/// If there is no memory.
+pub fn lift<T: Element>(numbers: &[T], shape: &[usize], dtype: DType, device: Device) -> Result<Tensor> {
+    static LIFT: Op = Op::new("aten::lift_fresh", "");
+    static DETACH: Op = Op::new("aten::detach_", "");
+    static INNER: Op = Op::new("detach_", "");
+    let host = empty(shape, dtype, Device::Cpu)?;
+    if T::DTYPE == dtype {
+        write(&host).copy_from_slice(numbers);
+    } else {
+        super::copy::transfer(&host, &Tensor::from_slice(numbers, shape)?)?;
+    }
+    let tensor = super::to(&host, None, Some(device), false)?;
+    LIFT.run(&[(&tensor).into()], || Ok(()))?;
+    DETACH.run(&[(&tensor).into()], || INNER.run(&[(&tensor).into()], || Ok(())))?;
+    Ok(tensor)
 }
 
 /// A tensor without dimensions.

@@ -1,7 +1,8 @@
 //! The largest and the smallest.
 
-use super::reduce::{Reduction, kernel_dtype, spread};
-use super::{add, div, eq, mul, scatter, sum, to_dtype, unsqueeze, zeros};
+use super::reduce::{Reduction, kernel_dtype, signed};
+use super::sorting::value_selecting_reduction_backward;
+use super::{div, eq, mul, reshape, sum, to_dtype};
 use crate::Tensor;
 use crate::autograd::{Context, Saved, track, track_list};
 use crate::dispatch::{Arg, Op, launch};
@@ -52,19 +53,21 @@ fn shared_rule(
     keepdim: bool,
     finds_nan: bool,
 ) -> impl Fn(&Context<'_>, &Tensor) -> Result<[Option<Tensor>; 1]> + use<> {
+    // What is left of the dimensions if those that went stay.
+    let shape: Vec<i64> =
+        (0..input.ndim()).map(|dim| if gone.contains(&dim) { 1 } else { input.shape()[dim] as i64 }).collect();
+    let kept = move |reduced: &Tensor| if keepdim { Ok(reduced.clone()) } else { reshape(reduced, &shape) };
     let (input, out) = (Saved::new(input), Saved::output(out));
     move |context, grad| {
         let (input, out) = (input.get(context)?, out.get(context)?);
-        let best = spread(&out, input.shape(), &gone, keepdim)?;
+        let best = if finds_nan { out } else { kept(&out)? };
         let mut is_best = eq(&input, &best)?;
         if finds_nan {
             is_best = super::logical_or(&is_best, &super::logical_and(&super::isnan(&input)?, &super::isnan(&best)?)?)?;
         }
-        let mask = to_dtype(&is_best, grad.dtype())?;
-        let dims: Vec<i64> = gone.iter().map(|&dim| dim as i64).collect();
-        let count = if dims.is_empty() { mask.clone() } else { sum(&mask, &dims, true, None)? };
-        let share = div(&mask, &count)?;
-        Ok([Some(mul(&spread(grad, input.shape(), &gone, keepdim)?, &share)?)])
+        let grad = if finds_nan { grad.clone() } else { kept(grad)? };
+        let count = sum(&is_best, &signed(&gone), !finds_nan, None)?;
+        Ok([Some(mul(&div(&grad, &count)?, &is_best)?)])
     }
 }
 
@@ -197,15 +200,7 @@ fn track_along(
         let (shape, indices): (Dims, Tensor) = (input.shape().into(), indices.clone());
         move |_: &Context<'_>, grads: &crate::autograd::Grads| {
             let Some(grad) = &grads[0] else { return Ok(crate::autograd::Grads::from_iter([None])) };
-            let whole = zeros(&shape, grad.dtype(), grad.device())?;
-            let spread = |tensor: &Tensor| -> Result<Tensor> {
-                if keepdim || shape.is_empty() { Ok(tensor.clone()) } else { unsqueeze(tensor, dim as i64) }
-            };
-            let result = if shape.is_empty() {
-                add(&whole, grad, 1.into())?
-            } else {
-                scatter(&whole, dim as i64, &spread(&indices)?, &spread(grad)?)?
-            };
+            let result = value_selecting_reduction_backward(grad, dim as i64, &indices, &shape, keepdim)?;
             Ok(crate::autograd::Grads::from_iter([Some(result)]))
         }
     })

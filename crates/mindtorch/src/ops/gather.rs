@@ -2,7 +2,7 @@
 
 use super::index::{first_outside, positions};
 use super::update::{Form, apart_from, check_fits};
-use super::{expand, remainder, reshape, same_device, scalar_tensor, slice, zeros};
+use super::{broadcast_to, new_zeros, remainder, reshape, same_device, scalar_tensor, slice};
 use crate::autograd::{Context, Saved, track};
 use crate::dispatch::{Arg, Op, launch};
 use crate::dtype::{DType, Scalar};
@@ -110,7 +110,7 @@ pub fn gather(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
 fn gather_backward(grad: &Tensor, shape: &[usize], dim: i64, index: &Tensor) -> Result<Tensor> {
     static OP: Op = Op::new("aten::gather_backward", "");
     OP.compose(&[grad.into(), Arg::Sizes(shape), Arg::Int(dim), index.into(), Arg::Bool(false)], || {
-        scatter_add_(&zeros(shape, grad.dtype(), grad.device())?, dim, index, grad)
+        scatter_add_(&new_zeros(grad, shape)?, dim, index, grad)
     })
 }
 
@@ -292,7 +292,7 @@ pub fn take_along_dim(input: &Tensor, indices: &Tensor, dim: Option<i64>) -> Res
             let mut shape = Dims::from(other.shape());
             shape[dim] = tensor.shape()[dim];
             let shape = broadcast(tensor.shape(), &shape)?;
-            expand(tensor, &shape.iter().map(|&size| size as i64).collect::<Vec<_>>())
+            broadcast_to(tensor, &shape.iter().map(|&size| size as i64).collect::<Vec<_>>())
         };
         let (whole, positions) = (expand_but(input, indices)?, expand_but(indices, input)?);
         let size = input.shape()[dim] as i64;

@@ -3,7 +3,7 @@
 use super::binary::both;
 use super::index::Indexed;
 use super::update::Form;
-use super::{mul, reshape, same_device, to_dtype, zeros};
+use super::{mul, new_zeros, reshape, same_device, to_dtype};
 use crate::Tensor;
 use crate::autograd::{Context, Saved, track};
 use crate::dispatch::{Arg, Op};
@@ -50,7 +50,7 @@ pub fn index_select(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> 
 fn index_select_backward(grad: &Tensor, shape: &[usize], dim: i64, index: &Tensor) -> Result<Tensor> {
     static OP: Op = Op::new("aten::index_select_backward", "");
     OP.compose(&[grad.into(), Arg::Sizes(shape), Arg::Int(dim), index.into()], || {
-        index_add_(&zeros(shape, grad.dtype(), grad.device())?, dim, index, grad, Scalar::Int(1))
+        index_add_(&new_zeros(grad, shape)?, dim, index, grad, Scalar::Int(1))
     })
 }
 

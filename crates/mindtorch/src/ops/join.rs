@@ -1,6 +1,6 @@
 //! Tensors put together.
 
-use super::{copy_, narrow, select, unsqueeze};
+use super::{copy_, narrow, select, unsqueeze, view};
 use crate::Tensor;
 use crate::autograd::{Context, Grads, track_list};
 use crate::dispatch::{Arg, Op, launch_list};
@@ -102,6 +102,12 @@ pub fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     }
     let place = wrap_dim(dim, first.ndim() + 1)? as i64;
     let out = OP.run(&[Arg::Tensors(tensors), Arg::Int(dim)], || {
+        // Behind a dimension that is there already, the new one comes from dividing it.
+        if (place as usize) < first.ndim() && first.numel() > 0 {
+            let mut shape: Vec<i64> = first.shape().iter().map(|&size| size as i64).collect();
+            shape.insert(place as usize, tensors.len() as i64);
+            return view(&cat(tensors, place)?, &shape);
+        }
         let parts: Result<Vec<Tensor>> = tensors.iter().map(|tensor| unsqueeze(tensor, place)).collect();
         cat(&parts?, place)
     })?;

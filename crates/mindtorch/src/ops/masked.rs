@@ -2,7 +2,7 @@
 
 use super::index::Indexed;
 use super::update::{Form, apart_from, check_fits};
-use super::{cat, clone, expand, flatten, item, same_device, slice, sum, view, r#where, zeros};
+use super::{cat, clone_contiguous, expand, flatten, item, same_device, slice, sum, view, r#where, zeros};
 use crate::Tensor;
 use crate::autograd::{Context, Saved, track};
 use crate::dispatch::{Arg, Op, launch};
@@ -93,7 +93,7 @@ pub fn masked_fill<'a>(input: &'a Tensor, mask: &'a Tensor, value: impl Into<Ope
     let out = op.run(&[input.into(), mask.into(), value.into()], || {
         let shape = broadcast(mask.shape(), input.shape())?;
         let whole = if shape[..] == *input.shape() { input.alias() } else { expanded(input, &shape)? };
-        masked_fill_(&clone(&whole)?, mask, value)
+        masked_fill_(&clone_contiguous(&whole)?, mask, value)
     })?;
     track(fill_name(value), [Some(input), value.tensor()], &out, || fill_rule(mask))?;
     Ok(out)
@@ -129,9 +129,13 @@ pub fn masked_select(input: &Tensor, mask: &Tensor) -> Result<Tensor> {
     track("MaskedSelectBackward0", [input], &out, || {
         let (shape, mask) = (Dims::from(input.shape()), Saved::new(mask));
         move |context: &Context<'_>, grad: &Tensor| {
+            static OP: Op = Op::new("aten::masked_select_backward", "");
             let mask = mask.get(context)?;
-            let whole = zeros(&broadcast(mask.shape(), &shape)?, grad.dtype(), grad.device())?;
-            Ok([Some(masked_scatter_(&whole, &mask, grad)?)])
+            let whole = OP.compose(&[grad.into(), (&mask).into()], || {
+                let whole = zeros(&broadcast(mask.shape(), &shape)?, grad.dtype(), grad.device())?;
+                masked_scatter_(&whole, &mask, grad)
+            })?;
+            Ok([Some(whole)])
         }
     })?;
     Ok(out)
@@ -193,7 +197,7 @@ pub fn masked_scatter(input: &Tensor, mask: &Tensor, source: &Tensor) -> Result<
     static OP: Op = Op::new("aten::masked_scatter", "");
     let out = OP.run(&[input.into(), mask.into(), source.into()], || {
         let shape = broadcast(mask.shape(), input.shape())?;
-        masked_scatter_(&clone(&expanded(input, &shape)?)?, mask, source)
+        masked_scatter_(&clone_contiguous(&expanded(input, &shape)?)?, mask, source)
     })?;
     track("MaskedScatterBackward0", [input, source], &out, || scatter_rule(mask, source))?;
     Ok(out)

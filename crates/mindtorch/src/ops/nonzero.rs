@@ -1,11 +1,12 @@
 //! Where tensors are not zero.
 
-use super::{contiguous, ne, on_host, to, transpose, unbind, view};
+use super::{contiguous, ne, on_host, to, unbind, view};
 use crate::Tensor;
 use crate::dispatch::Op;
 use crate::dtype::{DType, Scalar};
 use crate::error::Result;
 use crate::kernels::{nonzero as kernel, positions};
+use crate::shape::Dims;
 use crate::tensor::access::{read, write};
 use mindtorch_profiler::Device;
 
@@ -22,7 +23,10 @@ pub fn nonzero(input: &Tensor) -> Result<Tensor> {
         // A dimension's coordinates lie together: this is what they are used by.
         let columns = Tensor::allocate(&[input.ndim(), positions::count(bytes)], DType::Int64, Device::Cpu)?;
         kernel::coordinates(bytes, input.shape(), write(&columns));
-        transpose(&to(&columns, None, Some(input.device()), false)?, 0, 1)
+        let columns =
+            if input.device() == Device::Cpu { columns } else { to(&columns, None, Some(input.device()), false)? };
+        let turned = |of: &[usize]| Dims::from_slice(&[of[1], of[0]]);
+        Ok(columns.window(turned(columns.shape()), turned(columns.strides()), 0))
     })
 }
 

@@ -76,15 +76,24 @@ pub(super) fn kernel_dtype(dtype: DType) -> DType {
     }
 }
 
-/// A gradient of a reduction, as one of its input.
-pub(super) fn spread(grad: &Tensor, shape: &[usize], dims: &[usize], keepdim: bool) -> Result<Tensor> {
-    let mut grad = grad.clone();
+pub(super) fn signed(dims: &[usize]) -> Vec<i64> {
+    dims.iter().map(|&dim| dim as i64).collect()
+}
+
+/// With the dimensions that a reduction took away.
+pub(super) fn restore(reduced: &Tensor, dims: &[usize], keepdim: bool) -> Result<Tensor> {
+    let mut restored = reduced.clone();
     if !keepdim {
         for &dim in dims {
-            grad = unsqueeze(&grad, dim as i64)?;
+            restored = unsqueeze(&restored, dim as i64)?;
         }
     }
-    expand(&grad, &shape.iter().map(|&size| size as i64).collect::<Vec<_>>())
+    Ok(restored)
+}
+
+/// A gradient of a reduction over `dims`, as one of its input. One number for all needs no dimensions.
+pub(super) fn spread(grad: &Tensor, shape: &[usize], dims: &[usize], keepdim: bool) -> Result<Tensor> {
+    expand(&restore(grad, dims, keepdim)?, &signed(shape))
 }
 
 /// The sum over dimensions; none given are all.
@@ -99,7 +108,9 @@ pub fn sum(input: &Tensor, dims: &[i64], keepdim: bool, dtype: Option<DType>) ->
     let mut gone = Dims::new();
     let out = op.run(&[input.into(), Arg::Ints(dims), Arg::Bool(keepdim), dtype.into()], || {
         let reduction = Reduction::new(input, dims, keepdim, kernel_dtype(result))?;
-        gone = reduction.dims.clone();
+        if !dims.is_empty() {
+            gone = reduction.dims.clone();
+        }
         let sum = reduction.launch("sum", kernel_dtype(result), |input, axis, out| match out.dtype().compute() {
             ComputeType::F32 => kernel::sum::<f32>(read(input), axis, write(out)),
             ComputeType::F64 => kernel::sum::<f64>(read(input), axis, write(out)),
@@ -134,7 +145,9 @@ pub fn mean(input: &Tensor, dims: &[i64], keepdim: bool, dtype: Option<DType>) -
     let mut gone = Dims::new();
     let out = op.run(&[input.into(), Arg::Ints(dims), Arg::Bool(keepdim), dtype.into()], || {
         let reduction = Reduction::new(input, dims, keepdim, kernel_dtype(result))?;
-        gone = reduction.dims.clone();
+        if !dims.is_empty() {
+            gone = reduction.dims.clone();
+        }
         let mean = reduction.launch("mean", kernel_dtype(result), |input, axis, out| match out.dtype() {
             DType::Float64 => kernel::mean::<f64>(read(input), axis, write(out)),
             _ => kernel::mean::<f32>(read(input), axis, write(out)),

@@ -1,7 +1,7 @@
 //! Numbers in order.
 
 use super::reduce::kernel_dtype;
-use super::{contiguous, scatter_, to_dtype, zeros};
+use super::{contiguous, scatter_, to_dtype, unsqueeze, zeros};
 use crate::Tensor;
 use crate::autograd::{Context, Grads, Saved, track_list};
 use crate::dispatch::{Arg, Op, launch};
@@ -86,7 +86,7 @@ fn track_selected(name: &'static str, input: &Tensor, dim: i64, values: &Tensor,
         let (shape, indices) = (Dims::from(input.shape()), Saved::new(indices));
         move |context: &Context<'_>, grads: &Grads| {
             let Some(grad) = &grads[0] else { return Ok(Grads::from_iter([None])) };
-            let whole = value_selecting_reduction_backward(grad, dim, &indices.get(context)?, &shape)?;
+            let whole = value_selecting_reduction_backward(grad, dim, &indices.get(context)?, &shape, true)?;
             Ok(Grads::from_iter([Some(whole)]))
         }
     })
@@ -94,10 +94,20 @@ fn track_selected(name: &'static str, input: &Tensor, dim: i64, values: &Tensor,
 
 /// A gradient of values that were selected along a dimension, at the positions that they were selected from, as one of
 /// a tensor of the given shape.
-fn value_selecting_reduction_backward(grad: &Tensor, dim: i64, indices: &Tensor, shape: &[usize]) -> Result<Tensor> {
+pub(super) fn value_selecting_reduction_backward(
+    grad: &Tensor,
+    dim: i64,
+    indices: &Tensor,
+    shape: &[usize],
+    keepdim: bool,
+) -> Result<Tensor> {
     static OP: Op = Op::new("aten::value_selecting_reduction_backward", "");
-    OP.compose(&[grad.into(), Arg::Int(dim), indices.into(), Arg::Sizes(shape), Arg::Bool(true)], || {
-        scatter_(&zeros(shape, grad.dtype(), grad.device())?, dim, indices, grad)
+    OP.compose(&[grad.into(), Arg::Int(dim), indices.into(), Arg::Sizes(shape), Arg::Bool(keepdim)], || {
+        if keepdim || shape.is_empty() {
+            return scatter_(&zeros(shape, grad.dtype(), grad.device())?, dim, indices, grad);
+        }
+        let (grad, indices) = (unsqueeze(grad, dim)?, unsqueeze(indices, dim)?);
+        scatter_(&zeros(shape, grad.dtype(), grad.device())?, dim, &indices, &grad)
     })
 }
 
@@ -119,8 +129,8 @@ pub fn sort(input: &Tensor, dim: i64, descending: bool, stable: Option<bool>) ->
         None => OP.run(&[input.into(), Arg::Int(dim), Arg::Bool(descending)], body)?,
         Some(stable) => STABLE.run(&[input.into(), Arg::Bool(stable), Arg::Int(dim), Arg::Bool(descending)], body)?,
     };
-    let name = if stable.is_some() { "SortBackward1" } else { "SortBackward0" };
-    track_selected(name, input, dim, &values, &indices)?;
+    // torch gives both overloads the node of the one that says whether it is stable.
+    track_selected("SortBackward0", input, dim, &values, &indices)?;
     Ok((values, indices))
 }
 

@@ -2,16 +2,17 @@
 
 use super::binary::SavedOperand;
 use super::operand::{Operand, check_target, common_device, common_shape, on_device, result_type};
-use super::{div, gt, lt, mul, neg, sub};
+use super::update::{change, in_place};
+use super::{div, mul, neg, sub};
 use crate::Tensor;
-use crate::autograd::{Context, Grads, check_in_place, mode, track, track_in_place, track_list};
+use crate::autograd::{Context, check_in_place, mode, track, track_in_place};
 use crate::dispatch::{Op, launch_list};
 use crate::dtype::{ComputeType, DType, Scalar};
 use crate::error::{Result, ensure};
 use crate::kernels::pointwise as kernel;
 
 /// Computes into `out`, or into a new tensor of type `dtype`.
-fn compute(
+pub(super) fn compute(
     name: &'static str,
     operands: [Operand<'_>; 3],
     dtype: DType,
@@ -73,80 +74,6 @@ pub fn r#where<'a>(condition: &'a Tensor, a: impl Into<Operand<'a>>, b: impl Int
     Ok(out)
 }
 
-const LOWEST: Scalar = Scalar::Float(f64::NEG_INFINITY);
-const HIGHEST: Scalar = Scalar::Float(f64::INFINITY);
-
-fn bound(given: Option<Operand<'_>>, other: Scalar, dtype: DType) -> Operand<'_> {
-    given.unwrap_or(Operand::Scalar(match other {
-        Scalar::Float(value) if !dtype.is_float() => Scalar::Int(if value < 0.0 { i64::MIN } else { i64::MAX }),
-        other => other,
-    }))
-}
-
-fn clamp_into(x: &Tensor, low: Option<Operand<'_>>, high: Option<Operand<'_>>, out: Option<&Tensor>) -> Result<Tensor> {
-    ensure!(low.is_some() || high.is_some(), Runtime, "torch.clamp: At least one of 'min' or 'max' must not be None");
-    let mut operands: smallvec::SmallVec<[Operand<'_>; 3]> = smallvec::SmallVec::from_iter([x.into()]);
-    operands.extend(low);
-    operands.extend(high);
-    let dtype = result_type(&operands);
-    let (low, high) = (bound(low, LOWEST, dtype), bound(high, HIGHEST, dtype));
-    compute("clamp", [x.into(), low, high], dtype, out, kernel::clamp)
-}
-
-/// The gradient goes where the number was within the bounds.
-fn clamp_rule(
-    x: &Tensor,
-    low: Option<Operand<'_>>,
-    high: Option<Operand<'_>>,
-) -> impl Fn(&Context<'_>, &Grads) -> Result<Grads> + use<> {
-    let saved = (crate::autograd::Saved::new(x), low.map(SavedOperand::new), high.map(SavedOperand::new));
-    move |context: &Context<'_>, grads: &Grads| {
-        let Some(grad) = &grads[0] else { return Ok(Grads::from_elem(None, 3)) };
-        let (x, low, high) = &saved;
-        let x = x.get(context)?;
-        // At a bound that is a number the gradient ends; one that is a tensor gets half of it.
-        let mut own = grad.clone();
-        let mut of_bounds = [None, None];
-        for (index, bound) in [low, high].into_iter().enumerate() {
-            let Some(bound) = bound else { continue };
-            (own, of_bounds[index]) = bound.with(context, |bound| {
-                let (outside, inside) = (lt(&x, bound)?, gt(&x, bound)?);
-                let (outside, inside) = if index == 0 { (outside, inside) } else { (inside, outside) };
-                let at = super::eq(&x, bound)?;
-                let half = mul(grad, Scalar::Float(0.5))?;
-                let share = if bound.tensor().is_some() { half.clone() } else { super::zeros_like(grad)? };
-                let own = r#where(&inside, &own, &r#where(&at, &share, Scalar::Int(0))?)?;
-                let of_bound = match bound {
-                    Operand::Tensor(_) if context.needs(index + 1) => {
-                        Some(r#where(&outside, grad, &r#where(&at, &half, Scalar::Int(0))?)?)
-                    }
-                    _ => None,
-                };
-                Ok((own, of_bound))
-            })?;
-        }
-        let [first, second] = of_bounds;
-        Ok(Grads::from_iter([if context.needs(0) { Some(own) } else { None }, first, second]))
-    }
-}
-
-/// Every number within the bounds, each of which may be missing.
-///
-/// # Errors
-/// If both are missing, or if the operands do not go together.
-pub fn clamp<'a>(x: &'a Tensor, low: Option<Operand<'a>>, high: Option<Operand<'a>>) -> Result<Tensor> {
-    static OP: Op = Op::new("aten::clamp", "");
-    let args = [
-        x.into(),
-        low.map_or(crate::dispatch::Arg::None, Into::into),
-        high.map_or(crate::dispatch::Arg::None, Into::into),
-    ];
-    let out = OP.run(&args, || clamp_into(x, low, high, None))?;
-    let inputs = [Some(x), low.and_then(|low| low.tensor()), high.and_then(|high| high.tensor())];
-    track_list("ClampBackward1", &inputs, &[&out], || clamp_rule(x, low, high))?;
-    Ok(out)
-}
-
 /// From `a` towards `b`, as far as the weight says.
 ///
 /// # Errors
@@ -154,23 +81,21 @@ pub fn clamp<'a>(x: &'a Tensor, low: Option<Operand<'a>>, high: Option<Operand<'
 pub fn lerp<'a>(a: &'a Tensor, b: &'a Tensor, weight: impl Into<Operand<'a>>) -> Result<Tensor> {
     static OP: Op = Op::new("aten::lerp", "Tensor");
     let weight = weight.into();
-    ensure!(
-        a.dtype() == b.dtype(),
-        Runtime,
-        "expected dtype {} for `end` but got dtype {}",
-        a.dtype().scalar_type().to_lowercase(),
-        b.dtype().scalar_type().to_lowercase()
-    );
-    ensure!(a.dtype().is_float(), Runtime, "\"lerp_kernel\" not implemented for '{}'", a.dtype().scalar_type());
+    check_lerp(a, b)?;
     let out = OP.run(&[a.into(), b.into(), weight.into()], || {
         compute("lerp", [a.into(), b.into(), weight], a.dtype(), None, kernel::lerp)
     })?;
-    track("LerpBackward0", [Some(a), Some(b), weight.tensor()], &out, || {
+    let name = if weight.tensor().is_some() { "LerpBackward1" } else { "LerpBackward0" };
+    track(name, [Some(a), Some(b), weight.tensor()], &out, || {
         let saved = [SavedOperand::new(a.into()), SavedOperand::new(b.into()), SavedOperand::new(weight)];
         move |context: &Context<'_>, grad: &Tensor| {
             saved[2].with(context, |weight| {
-                let first = if context.needs(0) { Some(mul(grad, &rest(weight, grad)?)?) } else { None };
                 let second = if context.needs(1) { Some(mul(grad, weight)?) } else { None };
+                let first = match weight {
+                    _ if !context.needs(0) => None,
+                    Operand::Scalar(weight) => Some(mul(grad, Scalar::Float(1.0 - weight.to_f64()))?),
+                    Operand::Tensor(weight) => Some(mul(grad, &sub(Scalar::Int(1), weight, 1.into())?)?),
+                };
                 let third = if context.needs(2) {
                     Some(saved[0].with(context, |a| saved[1].with(context, |b| mul(grad, &sub(b, a, 1.into())?)))?)
                 } else {
@@ -183,11 +108,32 @@ pub fn lerp<'a>(a: &'a Tensor, b: &'a Tensor, weight: impl Into<Operand<'a>>) ->
     Ok(out)
 }
 
-fn rest(weight: Operand<'_>, like: &Tensor) -> Result<Tensor> {
-    match weight {
-        Operand::Scalar(weight) => super::full_like(like, Scalar::Float(1.0 - weight.to_f64()), None, None),
-        Operand::Tensor(weight) => sub(Scalar::Int(1), weight, 1.into()),
+fn check_lerp(a: &Tensor, b: &Tensor) -> Result<()> {
+    ensure!(
+        a.dtype() == b.dtype(),
+        Runtime,
+        "expected dtype {} for `end` but got dtype {}",
+        a.dtype().scalar_type().to_lowercase(),
+        b.dtype().scalar_type().to_lowercase()
+    );
+    ensure!(a.dtype().is_float(), Runtime, "\"lerp_kernel\" not implemented for '{}'", a.dtype().scalar_type());
+    Ok(())
+}
+
+/// [`lerp`] in place.
+///
+/// # Errors
+/// As for [`lerp`], and if `a` may not be changed.
+pub fn lerp_<'a>(a: &'a Tensor, b: &'a Tensor, weight: impl Into<Operand<'a>>) -> Result<Tensor> {
+    static OP: Op = Op::new("aten::lerp_", "Tensor");
+    let weight = weight.into();
+    check_in_place(a)?;
+    check_lerp(a, b)?;
+    if mode::is_recording() && (b.requires_grad() || weight.tensor().is_some_and(Tensor::requires_grad)) {
+        return in_place(a, |a| lerp(a, b, weight));
     }
+    let into = || compute("lerp", [a.into(), b.into(), weight], a.dtype(), Some(a), kernel::lerp);
+    change(&OP, &[a.into(), b.into(), weight.into()], a, |a| lerp(a, b, weight), into)
 }
 
 /// How two factors are combined.
@@ -275,20 +221,4 @@ addc_ops! {
     addcmul, addcmul_: Product, "addcmul", "AddcmulBackward0";
     /// `a + value * b / c`.
     addcdiv, addcdiv_: Quotient, "addcdiv", "AddcdivBackward0";
-}
-
-/// Runs an operation in place by copying its result back. What it was computed from is a copy, so that its gradient can
-/// still be computed.
-///
-/// # Errors
-/// What goes wrong in the operation, or if the target may not be changed.
-pub fn in_place(target: &Tensor, operation: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
-    check_in_place(target)?;
-    let result = if mode::is_recording() && target.requires_grad() {
-        operation(&super::clone(target)?)?
-    } else {
-        operation(target)?
-    };
-    check_target(target, result.shape(), result.dtype())?;
-    super::copy_(target, &result)
 }

@@ -102,9 +102,11 @@ unary_ops! {
     /// The opposite.
     neg, neg_: "neg", Same, neg, "NegBackward0", Nothing => |grad, _| neg(grad);
     /// The distance from zero.
-    abs, abs_: "abs", Same, abs, "AbsBackward0", Input => |grad, x| mul(grad, &sign(x)?);
+    abs, abs_: "abs", Same, abs, "AbsBackward0", Input => |grad, x| mul(grad, &sgn(x)?);
     /// -1, 0 or 1.
     sign, sign_: "sign", Same, sign, "SignBackward0", Nothing => |grad, _| super::zeros_like(grad);
+    /// -1, 0 or 1, by the name that it has for complex numbers too.
+    sgn, sgn_: "sgn", Same, sign, "SgnBackward0", Nothing => |grad, _| super::zeros_like(grad);
     /// Rounded down.
     floor, floor_: "floor", Same, floor, "FloorBackward0", Nothing => |grad, _| super::zeros_like(grad);
     /// Rounded up.
@@ -133,11 +135,13 @@ unary_ops! {
     sqrt, sqrt_: "sqrt", Float, sqrt, "SqrtBackward0", Output => |grad, y| div(grad, &mul(y, Scalar::Int(2))?);
     /// One over the square root.
     rsqrt, rsqrt_: "rsqrt", Float, rsqrt, "RsqrtBackward0", Output => |grad, y| {
-        mul(&mul(grad, number(-0.5))?, &super::pow(y, Scalar::Int(3))?)
+        let cube = super::pow(y, Scalar::Int(3))?;
+        mul(&mul(grad, number(-0.5))?, &cube)
     };
     /// One over it.
     reciprocal, reciprocal_: "reciprocal", Float, reciprocal, "ReciprocalBackward0", Output => |grad, y| {
-        mul(&neg(grad)?, &mul(y, y)?)
+        let square = mul(y, y)?;
+        mul(&neg(grad)?, &square)
     };
     /// Times itself.
     square, square_: "square", Same, square, "PowBackward0", Input => |grad, x| mul(grad, &mul(x, Scalar::Int(2))?);
@@ -165,11 +169,9 @@ unary_ops! {
     sigmoid, sigmoid_: "sigmoid", Float, sigmoid, "SigmoidBackward0", Output => sigmoid_backward;
     /// The error function.
     erf, erf_: "erf", Float, erf, "ErfBackward0", Input => |grad, x| {
-        let slope = mul(&exp(&neg(&mul(x, x)?)?)?, number(std::f64::consts::FRAC_2_SQRT_PI))?;
+        let slope = mul(&exp(&neg(&super::pow(x, Scalar::Int(2))?)?)?, number(std::f64::consts::FRAC_2_SQRT_PI))?;
         mul(grad, &slope)
     };
-    /// Zero where it is negative.
-    relu, relu_: "relu", Same, relu, "ReluBackward0", Output => relu_backward;
     /// Times its logistic function.
     silu, silu_: "silu", Float, silu, "SiluBackward0", Input => silu_backward;
     /// The Gaussian error linear unit.
@@ -180,12 +182,12 @@ unary_ops! {
 
 /// Whether the gradient of a gradient is being asked for. Then a formula is made of operations that have gradients
 /// themselves; else one kernel does it all.
-fn is_differentiated(grad: &Tensor, saved: &Tensor) -> bool {
+pub(super) fn is_differentiated(grad: &Tensor, saved: &Tensor) -> bool {
     mode::is_recording() && (grad.requires_grad() || saved.requires_grad())
 }
 
 /// Runs a kernel of a gradient and what was saved.
-fn backward_kernel(
+pub(super) fn backward_kernel(
     op: &'static Op,
     name: &'static str,
     grad: &Tensor,
@@ -195,14 +197,6 @@ fn backward_kernel(
     op.run(&[grad.into(), saved.into()], || {
         super::binary::compute(name, [grad.into(), saved.into()], Types::Same, None, kernel)
     })
-}
-
-fn relu_backward(grad: &Tensor, y: &Tensor) -> Result<Tensor> {
-    static OP: Op = Op::new("aten::threshold_backward", "");
-    if is_differentiated(grad, y) {
-        return super::r#where(&super::gt(y, Scalar::Int(0))?, grad, Scalar::Int(0));
-    }
-    backward_kernel(&OP, "threshold_backward", grad, y, kernel::relu_backward)
 }
 
 fn tanh_backward(grad: &Tensor, y: &Tensor) -> Result<Tensor> {

@@ -1,8 +1,9 @@
 //! What operations share that change some of a tensor's numbers, in place or in a copy.
 
-use super::{check_overlap, contiguous, copy_};
+use super::copy::transfer;
+use super::{check_overlap, check_target, contiguous, copy_};
 use crate::Tensor;
-use crate::autograd::{Context, check_in_place, track, track_in_place};
+use crate::autograd::{Context, check_in_place, mark_changed, mode, track, track_in_place};
 use crate::dispatch::{Arg, Op};
 use crate::dtype::{DType, Scalar};
 use crate::error::{Result, ensure};
@@ -56,6 +57,47 @@ impl Form {
             Self::InPlace => track_in_place(name, inputs, out, rule),
         }
     }
+}
+
+/// Runs an operation in place by copying its result back. What it was computed from is a copy, so that its gradient can
+/// still be computed.
+///
+/// # Errors
+/// What goes wrong in the operation, or if the target may not be changed.
+pub fn in_place(target: &Tensor, operation: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    check_in_place(target)?;
+    let result = if mode::is_recording() && target.requires_grad() {
+        operation(&super::clone(target)?)?
+    } else {
+        operation(target)?
+    };
+    check_target(target, result.shape(), result.dtype())?;
+    super::copy_(target, &result)
+}
+
+/// Runs an operation in place whose result has no gradient: `into` computes it, into the target or not. Where the target
+/// has a gradient, as [`in_place`] does.
+pub(super) fn change(
+    op: &'static Op,
+    args: &[Arg<'_>],
+    target: &Tensor,
+    operation: impl FnOnce(&Tensor) -> Result<Tensor>,
+    into: impl FnOnce() -> Result<Tensor>,
+) -> Result<Tensor> {
+    if mode::is_recording() && target.requires_grad() {
+        return in_place(target, operation);
+    }
+    check_in_place(target)?;
+    op.run(args, || {
+        let result = into()?;
+        if result.is_same(target) {
+            return Ok(());
+        }
+        check_target(target, result.shape(), result.dtype())?;
+        transfer(target, &result)
+    })?;
+    mark_changed(target);
+    Ok(target.clone())
 }
 
 /// What is written to `target`, contiguous, and in memory of its own: a kernel that reads what it writes reads garbage.

@@ -3,6 +3,7 @@
 mod host;
 
 use crate::error::Result;
+use crate::execution_trace::Serial;
 use crate::npu::Block;
 use host::HostBuffer;
 use mindtorch_profiler::{Capture, Device, Memory, Stack, capture, memory};
@@ -33,6 +34,7 @@ struct Inner {
     device: Device,
     /// How often the bytes were changed in place, so that the backward pass can tell that what it saved is no longer there.
     version: AtomicU32,
+    serial: Serial,
     owner: Owner,
 }
 
@@ -90,7 +92,7 @@ impl Storage {
     }
 
     fn new(data: NonNull<u8>, bytes: usize, device: Device, owner: Owner) -> Self {
-        Self(Arc::new(Inner { data, bytes, device, version: AtomicU32::new(0), owner }))
+        Self(Arc::new(Inner { data, bytes, device, version: AtomicU32::new(0), serial: Serial::default(), owner }))
     }
 
     /// Where the bytes are.
@@ -120,6 +122,11 @@ impl Storage {
     #[inline]
     pub(crate) fn bump_version(&self) {
         self.0.version.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Distinguishes storages for ever.
+    pub(crate) fn serial(&self) -> u64 {
+        self.0.serial.get()
     }
 
     /// Whether both are the same memory.

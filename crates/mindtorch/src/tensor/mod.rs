@@ -5,6 +5,7 @@ pub(crate) mod access;
 use crate::autograd::Meta;
 use crate::dtype::{DType, Element};
 use crate::error::{Result, ensure};
+use crate::execution_trace::Serial;
 use crate::shape::{Dims, contiguous_strides, is_contiguous, numel};
 use crate::storage::Storage;
 use mindtorch_profiler::Device;
@@ -31,6 +32,7 @@ struct Inner {
     meta: Mutex<Option<Box<Meta>>>,
     /// The object that a binding made for this tensor, while it lives. The runtime only keeps it.
     binding: AtomicPtr<()>,
+    serial: Serial,
 }
 
 pub(crate) struct Flags;
@@ -79,6 +81,7 @@ impl Tensor {
             storage,
             meta: Mutex::new(None),
             binding: AtomicPtr::new(std::ptr::null_mut()),
+            serial: Serial::default(),
         }))
     }
 
@@ -210,9 +213,30 @@ impl Tensor {
         Arc::strong_count(&self.0) == 1 && self.0.storage.is_unshared()
     }
 
+    /// Whether nobody else has this tensor, nor its memory but the tensor of which it is a view, which nobody else has.
+    pub(crate) fn is_sole(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+            && match self.0.storage.use_count() {
+                1 => true,
+                // The view has one reference, and here is one.
+                2 => self.base().is_some_and(|base| Arc::strong_count(&base.0) == 2),
+                _ => false,
+            }
+    }
+
+    /// Whether its numbers fill a stretch of memory, each place once.
+    pub(crate) fn is_dense(&self) -> bool {
+        self.0.is_contiguous || crate::shape::is_dense(&self.0.shape, &self.0.strides)
+    }
+
     /// Distinguishes tensors that live at the same time.
     pub fn id(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
+    }
+
+    /// Distinguishes tensors for ever.
+    pub(crate) fn serial(&self) -> u64 {
+        self.0.serial.get()
     }
 
     /// The place for the object that a binding made for this tensor. Null is none.

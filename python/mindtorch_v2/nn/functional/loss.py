@@ -41,8 +41,9 @@ def l1_loss(
     """Return the absolute differences, the mean of which is weighted if there are weights."""
     _warn_of_broadcasting(input, target)
     reduction = resolve(reduction, size_average, reduce)
-    loss = (input - target).abs()
-    return reduce_loss(loss, reduction) if weight is None else _weighted(loss, input, weight, reduction)
+    if weight is None:
+        return _core.l1_loss(input, target, get_enum(reduction))
+    return _weighted((input - target).abs(), input, weight, reduction)
 
 
 def smooth_l1_loss(

@@ -19,7 +19,7 @@ use super::json::JsonWriter;
 use super::{file, holds_source_paths};
 use crate::capture::Capture;
 use crate::error::Error;
-use crate::trace::Trace;
+use crate::trace::{MemoryUsage, Trace};
 use flows::Flows;
 use metadata::Value;
 use names::EscapedNames;
@@ -172,6 +172,8 @@ struct ChromeWriter<'a, 'w> {
     json: JsonWriter<'w>,
     names: EscapedNames,
     flows: Flows,
+    /// If memory was collected.
+    usage: Option<MemoryUsage>,
     /// What is added to a time of the trace to make it one of the file.
     origin_ns: u64,
     /// The events that were numbered so far.
@@ -185,6 +187,7 @@ impl<'a, 'w> ChromeWriter<'a, 'w> {
             json: JsonWriter::new(out),
             names: EscapedNames::new(&trace.names),
             flows: Flows::of(trace),
+            usage: trace.capture().contains(Capture::MEMORY).then(|| trace.memory_usage()),
             origin_ns: trace.header.start_epoch_ns - base_ns(trace),
             numbered: 0,
         }

@@ -6,7 +6,7 @@ use super::flows::{Flow, FlowKind};
 use super::functions::Functions;
 use super::steps::StepCursor;
 use crate::names::{Inputs, Stack};
-use crate::recorder::SpanKind;
+use crate::recorder::{Device, SpanKind};
 use std::io;
 
 impl ChromeWriter<'_, '_> {
@@ -31,7 +31,8 @@ impl ChromeWriter<'_, '_> {
                 } else {
                     self.json.raw(",\"args\":{\"External id\":");
                     self.json.int(row + 1);
-                    self.json.raw(",\"Record function id\":0");
+                    self.json.raw(",\"Record function id\":");
+                    self.json.int(spans.detail(row).map_or(0, |detail| detail.record_function));
                 }
                 // Spans are the first events, so their rows are their numbers.
                 self.json.raw(",\"Ev Idx\":");
@@ -45,7 +46,7 @@ impl ChromeWriter<'_, '_> {
                 if stack != 0 {
                     self.json.bytes(captured.stack(Stack(stack)));
                 }
-                self.json.raw(",\"device_type\":\"CPU\",\"step\":");
+                self.json.raw(if spans.is_on_device(row) { ON_DEVICE } else { ON_HOST });
                 self.json.int(steps.step_at(start));
                 if spans.kind[row] == SpanKind::Runtime
                     && let Some(correlation) = self.flows.correlation(row)
@@ -100,12 +101,22 @@ impl ChromeWriter<'_, '_> {
         if flags.is_closed_elsewhere() {
             self.json.raw(",\"async\":true");
         }
-        let memory = [
-            (",\"cpu_memory_allocated_delta\":", trace.spans.cpu_memory.total.get(row)),
-            (",\"npu_memory_allocated_delta\":", trace.spans.device_memory.total.get(row)),
-        ];
-        for (key, bytes) in memory.into_iter().filter(|(_, bytes)| *bytes != 0) {
-            self.json.raw(key);
+        if self.usage.is_some() {
+            let (start, end) = (trace.spans.start[row], trace.spans.end(row));
+            let device = if trace.spans.is_on_device(row) { Device::Npu(0) } else { Device::Cpu };
+            self.write_usage(device, start, end);
+        }
+    }
+
+    /// What was in use before and after an event, if memory was collected.
+    fn write_usage(&mut self, device: Device, start: u64, end: u64) {
+        let Some(usage) = &self.usage else { return };
+        let (before, after) = usage.around(device, start, end);
+        let name = if device == Device::Cpu { "cpu" } else { "npu" };
+        for (when, bytes) in [("before", before), ("after", after), ("delta", after - before)] {
+            for part in [",\"", name, "_memory_allocated_", when, "\":"] {
+                self.json.raw(part);
+            }
             self.json.int(bytes);
         }
     }
@@ -141,7 +152,7 @@ impl ChromeWriter<'_, '_> {
             self.json.raw(",\"args\":{");
             if let Some(launcher) = row.launched_by {
                 self.json.raw("\"External id\":");
-                self.json.int(u64::from(launcher) + 1);
+                self.json.int(trace.spans.owner_of_launch(launcher as usize) + 1);
                 self.json.raw(",");
             }
             self.json.raw("\"device\":");
@@ -154,11 +165,12 @@ impl ChromeWriter<'_, '_> {
                 self.json.raw(",\"bytes\":");
                 self.json.int(row.bytes);
             }
-            self.json.raw(",\"device_type\":\"NPU\",\"step\":");
+            self.json.raw(ON_DEVICE);
             self.json.int(steps.step_at(row.start));
             if row.is_cut {
                 self.json.raw(if row.start == 0 { ",\"cut\":\"start\"" } else { ",\"cut\":\"end\"" });
             }
+            self.write_usage(Device::Npu(row.device), row.start, row.end);
             self.json.raw("}},\n");
             if row.launched_by.is_some() {
                 self.json.raw(LEADS_HERE);
@@ -173,6 +185,8 @@ impl ChromeWriter<'_, '_> {
     }
 }
 
+const ON_HOST: &str = ",\"device_type\":\"CPU\",\"step\":";
+const ON_DEVICE: &str = ",\"device_type\":\"NPU\",\"step\":";
 const LEADS_AWAY: &str = "{\"ph\":\"s\",\"id\":";
 const LEADS_HERE: &str = "{\"ph\":\"f\",\"bp\":\"e\",\"id\":";
 const FORWARD_TO_BACKWARD: &str = ",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"},\n";
@@ -182,7 +196,7 @@ fn head_of(kind: SpanKind) -> &'static str {
     match kind {
         SpanKind::Op | SpanKind::Backward => "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":",
         SpanKind::Annotation => "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":",
-        SpanKind::Runtime => "{\"ph\":\"X\",\"cat\":\"runtime\",\"name\":",
+        SpanKind::Runtime => "{\"ph\":\"X\",\"cat\":\"privateuse1_runtime\",\"name\":",
         SpanKind::Function => "{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":",
     }
 }
