@@ -102,5 +102,3 @@ def test_an_unknown_option_is_refused(prof: profile) -> None:
         prof.key_averages().table(nonsense=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="row_limit"):
         prof.key_averages().table(row_limit="3")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="group_by_stack_n"):
-        prof.key_averages(group_by_stack_n=1)  # type: ignore[call-arg]

@@ -48,11 +48,10 @@ def test_leaves_no_memory_on_the_device(name: str) -> None:
     assert torch.npu.memory_allocated() == start
 
 
-@pytest.mark.xfail(raises=TypeError, reason="profile does not take profile_memory yet")
 @pytest.mark.parametrize("device", ["cpu", "npu"])
 @pytest.mark.parametrize("name", TASKS)
 def test_a_profile_sees_as_much_memory_freed_as_allocated(name: str, device: str) -> None:
-    with profile(profile_memory=True) as prof:  # type: ignore[call-arg]
+    with profile(profile_memory=True) as prof:
         train(torch, TASKS[name], 2, device)
         gc.collect()
     averages = prof.key_averages()

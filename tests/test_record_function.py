@@ -135,7 +135,10 @@ def test_a_scope_that_was_open_before_the_start_is_shown_from_the_start() -> Non
     scope = record_function("outer")
     with scope, profile() as early, profile() as prof:
         pass
-    assert names(prof) == []
+    for seen in (early, prof):
+        (event,) = seen.events()
+        assert (event.name, event["start_ns"], event.is_finished) == ("outer", 0, False)
+        assert event.is_cut_at_start
     with early, scope:
         prof.start()
     prof.stop()
@@ -166,8 +169,9 @@ def test_leaving_an_unrecorded_scope_does_not_end_the_recorded_one() -> None:
             pass
         with record_function("after"):
             pass
-    first, after = prof.events()
-    assert (first.name, after.name) == ("x", "after")
+    around, first, after = prof.events()
+    assert (around.name, first.name, after.name) == ("x", "x", "after")
+    assert (around.is_finished, first.is_finished) == (False, True)
     assert first["end_ns"] <= after["start_ns"]
 
 

@@ -45,7 +45,7 @@ def test_an_operation_has_its_arguments_its_result_and_its_signature(path: Path)
     }
     assert transposed[2:] == [0, 6, 4, "cpu"]
     assert node["outputs"]["shapes"] == [[1, 2]]
-    assert (attribute(node, "scope"), attribute(node, "seq_id")) == (0, 0)
+    assert attribute(node, "scope") == 0
     assert attribute(nodes.one("aten::t"), "op_schema") == "aten::t(Tensor(a) self) -> Tensor(a)"
 
 

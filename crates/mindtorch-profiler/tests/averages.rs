@@ -101,7 +101,7 @@ fn threads_that_run_at_once_each_count() {
 
 #[test]
 fn groups_can_be_told_apart_by_shapes_stack_and_overload() {
-    let mut scene = Scene::new(|builder| builder.record_shapes(true).with_stack(true));
+    let mut scene = Scene::new(|builder| builder.overload_names(true).record_shapes(true).with_stack(true));
     let shape = |dims: &[i64]| Inputs::encode().tensor("float", dims, &vec![1; dims.len()]).finish();
     let stack = |leaf: &str| Stack::new(&[Name::new(leaf), Name::new("main.py(1): <module>")]);
     let calls = [(2, "a.py(3): f", ""), (2, "a.py(4): g", ""), (3, "a.py(3): f", "Tensor"), (3, "a.py(3): f", "out")];

@@ -254,7 +254,6 @@ fn names_are_exact_whatever_is_in_them() {
     assert_eq!(written, names);
     for (event, name) in spans(&file).iter().zip(names).skip(1) {
         assert_eq!(event["args"]["note"], name);
-        assert_eq!(event["args"]["Overload Name"], name);
         assert_eq!(event["args"]["Call stack"], name);
         assert_eq!(event["args"]["stack"], serde_json::json!([name]));
     }

@@ -225,7 +225,7 @@ impl<Check: FnMut(&Model, usize, (u64, usize), &Trace)> World<Check> {
             }
             Action::Start(bits) => {
                 let flags = flags(bits);
-                let builder = Session::builder().on(&self.recorder).activities(flags);
+                let builder = Session::builder().on(&self.recorder).activities(flags).overload_names(true);
                 let builder =
                     builder.record_shapes(flags.contains(Capture::SHAPES)).with_stack(flags.contains(Capture::STACK));
                 let builder =

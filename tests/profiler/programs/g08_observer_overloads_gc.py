@@ -9,9 +9,12 @@ from typing import Any
 def run_observed(torch: Any, path: str) -> Any:
     a = torch.ones(4, 4)
     observer = torch.profiler.ExecutionTraceObserver().register_callback(path)
-    with torch.profiler.profile(
-        activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True, execution_trace_observer=observer
-    ) as prof, torch.profiler.record_function("outer", "some args"):
+    with (
+        torch.profiler.profile(
+            activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True, execution_trace_observer=observer
+        ) as prof,
+        torch.profiler.record_function("outer", "some args"),
+    ):
         torch.matmul(a, a)
     return prof
 

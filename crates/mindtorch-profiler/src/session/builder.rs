@@ -29,7 +29,7 @@ impl Default for SessionBuilder {
             record_steps: false,
             first_step: 0,
             left_out: RecordKinds::default(),
-            keeps_overloads: true,
+            keeps_overloads: false,
             open_scopes: Vec::new(),
             host_memory: 0,
             metadata: Vec::new(),
@@ -83,7 +83,7 @@ impl SessionBuilder {
         self
     }
 
-    /// Whether to keep the names of operators' overloads, which is the default.
+    /// Whether to keep the names of operators' overloads. A Chrome trace then has them behind the operators' names.
     pub fn overload_names(mut self, on: bool) -> Self {
         self.settings.keeps_overloads = on;
         self

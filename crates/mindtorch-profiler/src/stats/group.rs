@@ -91,7 +91,9 @@ impl<'a> Grouping<'a> {
             if grouping.visible.owner(row) == Some(row) {
                 let details = grouping.details(row);
                 let group = grouping.new_group(row, details);
-                grouping.add_span(group, Row::of(trace, row));
+                let span = Row::of(trace, row);
+                let self_ns = grouping.visible.self_ns(row, span.self_ns);
+                grouping.add_span(group, Row { self_ns, ..span });
                 if !grouping.visible.is_all() {
                     groups.insert(row, group);
                 }
@@ -153,6 +155,7 @@ impl<'a> Grouping<'a> {
                 if self.visible.owner(row) != Some(row) {
                     continue;
                 }
+                let self_ns = self.visible.self_ns(row, self_ns);
                 let group = self.group_of(row, name, kind);
                 self.add_span(group, Row { row, thread, start, end, self_ns, flags });
             }
@@ -176,7 +179,6 @@ impl<'a> Grouping<'a> {
     /// Adds the own amounts of a span to a group; the totals have them already.
     fn add_hidden(&mut self, group: usize, row: usize) {
         let spans = &self.trace.spans;
-        self.times[group].self_cpu += spans.self_ns.get(row);
         let sums = &mut self.groups[group].sums;
         add(&mut sums.self_device_ns, spans.device_ns.own.get(row));
         add_signed(&mut sums.self_cpu_memory, spans.cpu_memory.own.get(row));

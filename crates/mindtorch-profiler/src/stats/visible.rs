@@ -1,12 +1,19 @@
-//! Which spans averages show. The time of one that is not shown is that of the span around it.
+//! Which spans averages show. The time of one that is not shown is that of the innermost that is shown then.
 
 use crate::recorder::SpanKind;
-use crate::trace::Trace;
+use crate::trace::{Nanos, Nesting, Trace};
 
 const NOWHERE: u32 = u32::MAX;
 
-/// For every row the row that has its time: itself, or the innermost around it that is shown.
-pub(super) struct Visible(Option<Vec<u32>>);
+/// What is shown of a trace; None is everything.
+pub(super) struct Visible(Option<Shown>);
+
+struct Shown {
+    /// For every row the row that has what it allocated and launched: itself, or the innermost around it that is shown.
+    owners: Vec<u32>,
+    /// The self times, as if what is not shown were not there.
+    self_ns: Nanos,
+}
 
 impl Visible {
     /// Every row is shown.
@@ -16,19 +23,30 @@ impl Visible {
     pub(super) fn new(trace: &Trace, with_functions: bool) -> Self {
         let hides_functions = !with_functions && trace.has_functions();
         if trace.repeated.is_empty() && !hides_functions {
-            return Self(None);
+            return Self::ALL;
         }
         let spans = &trace.spans;
         let mut repeated = trace.repeated.iter().copied().peekable();
         let mut owners: Vec<u32> = Vec::with_capacity(spans.len());
-        for row in 0..spans.len() {
-            let is_repeated = repeated.next_if_eq(&(row as u32)).is_some();
-            let is_hidden = is_repeated || (hides_functions && spans.kind[row] == SpanKind::Function);
-            let around = || owners.get(spans.parent[row] as usize).copied().unwrap_or(NOWHERE);
-            let owner = if is_hidden { around() } else { row as u32 };
-            owners.push(owner);
+        let mut self_ns = Nanos::default();
+        for thread in &trace.threads {
+            let mut nesting = Nesting::default();
+            for row in thread.spans.clone() {
+                let is_repeated = repeated.next_if_eq(&(row as u32)).is_some();
+                let is_hidden = is_repeated || (hides_functions && spans.kind[row] == SpanKind::Function);
+                self_ns.push(0);
+                if is_hidden {
+                    owners.push(owners.get(spans.parent[row] as usize).copied().unwrap_or(NOWHERE));
+                    continue;
+                }
+                owners.push(row as u32);
+                if !spans.flags[row].is_closed_elsewhere() {
+                    nesting.enter(row as u32, spans.start[row], spans.end(row), &mut self_ns);
+                }
+            }
+            nesting.finish(&mut self_ns);
         }
-        Self(Some(owners))
+        Self(Some(Shown { owners, self_ns }))
     }
 
     /// Whether every row is shown.
@@ -36,13 +54,19 @@ impl Visible {
         self.0.is_none()
     }
 
-    /// The row that has the time of this one; none if nothing around it is shown.
+    /// The row that has what this one allocated and launched; none if nothing around it is shown.
     #[inline]
     pub(super) fn owner(&self, row: usize) -> Option<usize> {
         match &self.0 {
             None => Some(row),
-            Some(owners) => owners.get(row).filter(|&&owner| owner != NOWHERE).map(|&owner| owner as usize),
+            Some(shown) => shown.owners.get(row).filter(|&&owner| owner != NOWHERE).map(|&owner| owner as usize),
         }
+    }
+
+    /// The self time of a row that is shown, which has `own` if all are.
+    #[inline]
+    pub(super) fn self_ns(&self, row: usize, own: u64) -> u64 {
+        self.0.as_ref().map_or(own, |shown| shown.self_ns.get(row))
     }
 
     /// Whether a span that is shown is inside another that is.

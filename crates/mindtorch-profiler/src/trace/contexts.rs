@@ -14,26 +14,24 @@ pub(super) struct Contexts {
 }
 
 impl Contexts {
-    /// The parent of a span of a task: one of the same task that contains it, or else the innermost around it that is part
-    /// of no task. `nested_in` is its parent as far as time tells.
+    /// The parent of a span of a task: the innermost of the same task that contains it, or else the innermost around it that
+    /// is part of no task. `nested_in` is its parent as far as time tells.
     pub(super) fn enter(&mut self, context: u32, row: u32, end: u64, nested_in: u32, parents: &[u32]) -> u32 {
         self.of_row.set(row as usize, context);
         let open = self.open.entry(context).or_default();
         while open.last().is_some_and(|&(_, other)| other < end) {
             open.pop();
         }
-        let parent = open.last().map(|&(row, _)| row);
+        let own = open.last().map(|&(row, _)| row);
         open.push((row, end));
-        let latest = parent.unwrap_or(NO_PARENT);
-        // Of what is around it, what began last and is of this task or of none.
+        if let Some(own) = own {
+            return own;
+        }
         let mut around = nested_in;
         while around != NO_PARENT && self.is_of_another(around, context) {
             around = parents[around as usize];
         }
-        match (latest, around) {
-            (NO_PARENT, other) | (other, NO_PARENT) => other,
-            (one, other) => one.max(other),
-        }
+        around
     }
 
     fn is_of_another(&self, row: u32, context: u32) -> bool {

@@ -19,6 +19,8 @@ mod usage;
 pub(crate) use build::TraceBuilder;
 pub(crate) use columns::{SpanColumns, SpanFlags, Sparse};
 pub(crate) use links::{Link, forward_links};
+pub(crate) use nanos::Nanos;
+pub(crate) use nesting::Nesting;
 pub(crate) use rows::{DeviceRow, InstantRow};
 pub use rows::{MemoryRow, ThreadRow};
 pub(crate) use span::key;

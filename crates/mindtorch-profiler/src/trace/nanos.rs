@@ -28,7 +28,7 @@ impl Nanos {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, ns: u64) {
+    pub(crate) fn push(&mut self, ns: u64) {
         self.small.push(0);
         self.set(self.small.len() - 1, ns);
     }

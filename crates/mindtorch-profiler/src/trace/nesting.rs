@@ -21,7 +21,7 @@ struct Open {
 
 /// The state of the pass over one thread.
 #[derive(Default)]
-pub(super) struct Nesting {
+pub(crate) struct Nesting {
     /// Spans that may own the present instant, in the order in which they began. Below the top there may be some that
     /// have ended; they are passed over when they come to the top.
     open: Vec<Open>,
@@ -35,7 +35,7 @@ pub(super) struct Nesting {
 
 impl Nesting {
     /// Adds a span and returns its parent's row. Spans must come in the order of their starts.
-    pub(super) fn enter(&mut self, row: u32, start: u64, end: u64, self_ns: &mut Nanos) -> u32 {
+    pub(crate) fn enter(&mut self, row: u32, start: u64, end: u64, self_ns: &mut Nanos) -> u32 {
         self.advance(start, self_ns);
         self.open.push(Open { row, end });
         while self.containers.last().is_some_and(|last| last.end < end) {
@@ -54,7 +54,7 @@ impl Nesting {
     }
 
     /// Ends the pass: gives out the time after the last start. Says whether spans overlapped without nesting.
-    pub(super) fn finish(&mut self, self_ns: &mut Nanos) -> bool {
+    pub(crate) fn finish(&mut self, self_ns: &mut Nanos) -> bool {
         self.advance(u64::MAX, self_ns);
         self.containers.clear();
         self.settled = 0;

@@ -77,6 +77,8 @@ impl Model {
     }
 
     pub(crate) fn open_window(&mut self, flags: Capture, now: u64) {
+        // Operations are counted from shapes, and shown with them.
+        let flags = if flags.contains(Capture::FLOPS) { flags | Capture::SHAPES } else { flags };
         let is_carried = |span: &Span| span.end.is_none() && flags.contains(activity(span.kind));
         let carried = (0..self.spans.len()).filter(|&at| is_carried(&self.spans[at])).collect();
         let edges = vec![(self.order, flags)];

@@ -202,7 +202,7 @@ const DEVICE_MEMORY: [&str; 3] =
 pub(super) fn keys(view: &TraceView, event: Event) -> Vec<&'static str> {
     let mut keys = ALWAYS.to_vec();
     if let Event::Span(row) = event {
-        let is_op = view.span(row).kind() != SpanKind::Annotation;
+        let is_op = matches!(view.span(row).kind(), SpanKind::Op | SpanKind::Backward);
         if is_op && view.captures(Capture::SHAPES) {
             keys.push("input_shapes");
         }

@@ -3,7 +3,7 @@
 use super::tasks::scope_in_task;
 use super::unrecorded;
 use mindtorch::execution_trace::OpenNode;
-use mindtorch_profiler::{Capture, ContextInUse, Name, Span, SpanArgs, SpanKind, capture};
+use mindtorch_profiler::{Capture, ContextInUse, Inputs, Name, Span, SpanArgs, SpanKind, capture};
 use pyo3::exceptions::{PyAssertionError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
@@ -185,7 +185,8 @@ impl RecordFunction {
     fn describe(&self, py: Python<'_>) -> SpanArgs {
         let span = SpanArgs::new(SpanKind::Annotation, interned(self.name.bind(py)));
         match &self.args {
-            Some(args) => span.note(interned(args.bind(py))),
+            // Torch shows the text as an input of which nothing is known.
+            Some(args) => span.note(interned(args.bind(py))).inputs(Inputs::encode().value("", "").finish()),
             None => span,
         }
     }

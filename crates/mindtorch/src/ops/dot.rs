@@ -75,13 +75,20 @@ const PART: usize = 1 << 14;
 
 fn sum_of_products<T: Real>(a: &[T], b: &[T]) -> T {
     if a.len() <= PART {
-        return vectorized(|| lanes::dot(a, b));
+        return vectorized(
+            #[inline(always)]
+            || lanes::dot(a, b),
+        );
     }
     let mut sums = vec![T::ZERO; a.len().div_ceil(PART)];
     parallel::for_rows(&mut sums, 1, 4, |first, sums| {
         for (index, sum) in sums.iter_mut().enumerate() {
             let part = (first + index) * PART..a.len().min((first + index + 1) * PART);
-            *sum = vectorized(|| lanes::dot(&a[part.clone()], &b[part]));
+            let (a, b) = (&a[part.clone()], &b[part]);
+            *sum = vectorized(
+                #[inline(always)]
+                || lanes::dot(a, b),
+            );
         }
     });
     lanes::sum(&sums)

@@ -66,7 +66,9 @@ fn shared_rule(
             is_best = super::logical_or(&is_best, &super::logical_and(&super::isnan(&input)?, &super::isnan(&best)?)?)?;
         }
         let grad = if finds_nan { grad.clone() } else { kept(grad)? };
-        let count = sum(&is_best, &signed(&gone), !finds_nan, None)?;
+        // Counted in numbers of the gradient's type, where these can count: they take less memory than integers.
+        let counts = matches!(grad.dtype(), DType::Float32 | DType::Float64).then_some(grad.dtype());
+        let count = sum(&is_best, &signed(&gone), !finds_nan, counts)?;
         Ok([Some(mul(&div(&grad, &count)?, &is_best)?)])
     }
 }

@@ -124,6 +124,11 @@ impl<'a> ChromeTrace<'a> {
     fn write_head(&self, writer: &mut ChromeWriter<'_, '_>) {
         let (header, json) = (&self.trace.header, &mut writer.json);
         json.raw("{\"schemaVersion\":1,\n\"deviceProperties\":[],\n");
+        if !self.trace_id.is_empty() {
+            json.raw("\"trace_id\":");
+            json.text(self.trace_id);
+            json.raw(",\n");
+        }
         let switches = [
             ("profile_memory", Capture::MEMORY),
             ("with_stack", Capture::STACK),
@@ -133,11 +138,6 @@ impl<'a> ChromeTrace<'a> {
         for (key, _) in switches.iter().filter(|(_, flag)| header.capture.contains(*flag)) {
             json.text(key);
             json.raw(":1,\n");
-        }
-        if !self.trace_id.is_empty() {
-            json.raw("\"trace_id\":");
-            json.text(self.trace_id);
-            json.raw(",\n");
         }
         for (key, value) in metadata::distinct(&header.metadata, self.metadata) {
             json.text(&key);

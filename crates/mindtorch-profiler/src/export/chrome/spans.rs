@@ -5,6 +5,7 @@ use super::captured::CapturedTexts;
 use super::flows::{Flow, FlowKind};
 use super::functions::Functions;
 use super::steps::StepCursor;
+use crate::capture::Capture;
 use crate::names::{Inputs, Stack};
 use crate::recorder::{Device, SpanKind};
 use std::io;
@@ -16,12 +17,13 @@ impl ChromeWriter<'_, '_> {
         let mut captured = CapturedTexts::default();
         let mut steps = StepCursor::new(trace);
         let functions = Functions::of(trace);
+        let shows_shapes = trace.capture().contains(Capture::SHAPES);
         for thread in &trace.threads {
             let place = format!(",\"pid\":{},\"tid\":{},\"ts\":", trace.header.pid, thread.os_id);
             for row in thread.spans.clone() {
                 let start = spans.start[row];
                 self.json.raw(head_of(spans.kind[row]));
-                self.json.bytes(self.names.get(spans.name[row]));
+                self.write_name(row);
                 self.json.raw(&place);
                 self.json.micros(self.origin_ns + start);
                 self.json.raw(",\"dur\":");
@@ -41,6 +43,8 @@ impl ChromeWriter<'_, '_> {
                 let inputs = spans.inputs.get(row);
                 if inputs != 0 {
                     self.json.bytes(captured.inputs(Inputs(inputs)));
+                } else if shows_shapes && matches!(spans.kind[row], SpanKind::Op | SpanKind::Backward) {
+                    self.json.raw(",\"input_shapes\":[]");
                 }
                 let stack = spans.stack.get(row);
                 if stack != 0 {
@@ -66,6 +70,22 @@ impl ChromeWriter<'_, '_> {
         Ok(())
     }
 
+    /// The name, with the overload if it was kept.
+    fn write_name(&mut self, row: usize) {
+        let trace = self.trace;
+        let name = self.names.get(trace.spans.name[row]);
+        let overload = trace.spans.detail(row).map_or(0, |detail| detail.overload);
+        match trace.spans.detail(row).map_or("", |detail| trace.name(detail.overload)) {
+            "" => self.json.bytes(name),
+            _ => {
+                // Both are in quotes.
+                self.json.bytes(&name[..name.len() - 1]);
+                self.json.raw(".");
+                self.json.bytes(&self.names.get(overload)[1..]);
+            }
+        }
+    }
+
     fn write_sequence(&mut self, row: usize) {
         let Some(detail) = self.trace.spans.detail(row) else { return };
         if let Some(sequence) = detail.sequence() {
@@ -84,11 +104,9 @@ impl ChromeWriter<'_, '_> {
                 self.json.raw(",\"Flops\":");
                 self.json.int(detail.flops);
             }
-            for (key, text) in [(",\"note\":", detail.note), (",\"Overload Name\":", detail.overload)] {
-                if !trace.name(text).is_empty() {
-                    self.json.raw(key);
-                    self.json.bytes(self.names.get(text));
-                }
+            if !trace.name(detail.note).is_empty() {
+                self.json.raw(",\"note\":");
+                self.json.bytes(self.names.get(detail.note));
             }
         }
         let flags = trace.spans.flags[row];
