@@ -170,7 +170,7 @@ def test_optional_keys_are_absent_without_their_flags(prof: profile, key: str) -
 
 def test_a_missing_attribute_is_an_attribute_error(prof: profile) -> None:
     with pytest.raises(AttributeError):
-        _ = prof.events()[0].nonsense  # type: ignore[attr-defined]
+        _ = prof.events()[0].nonsense
 
 
 def test_steps_are_shown_under_one_name() -> None:

@@ -2,7 +2,7 @@
 
 use crate::bindings::args::tensors;
 use crate::error::{carry, raise};
-use crate::profiler::note_task;
+use crate::profiler::without_lock;
 use crate::tensor::{PyTensor, unwrap, wrap};
 use mindtorch::autograd::{self, Context, Grads, Node, Request, Rule, TensorHook, mode};
 use mindtorch::{Result, Tensor};
@@ -220,8 +220,8 @@ fn _backward(
     let expected = || PyTypeError::new_err("expected a sequence of tensors");
     let (roots, inputs) = (tensors(roots).ok_or_else(expected)?, tensors(inputs).ok_or_else(expected)?);
     let weights = weights(grad_tensors, roots.len())?;
-    note_task(py);
-    py.detach(|| autograd::backward(&roots, &weights, &inputs, request(retain_graph, create_graph))).map_err(raise)
+    without_lock(py, || autograd::backward(&roots, &weights, &inputs, request(retain_graph, create_graph)))
+        .map_err(raise)
 }
 
 /// The gradients of `roots` with respect to `inputs`; None for those that they do not depend on.
@@ -239,8 +239,7 @@ fn _grad<'py>(
     let (roots, inputs) = (tensors(roots).ok_or_else(expected)?, tensors(inputs).ok_or_else(expected)?);
     let weights = weights(grad_tensors, roots.len())?;
     let request = request(retain_graph, create_graph);
-    note_task(py);
-    let grads = py.detach(|| autograd::grad(&roots, &weights, &inputs, request)).map_err(raise)?;
+    let grads = without_lock(py, || autograd::grad(&roots, &weights, &inputs, request)).map_err(raise)?;
     to_tuple(py, &Grads::from_vec(grads))
 }
 

@@ -1,7 +1,7 @@
 //! Building a trace: one pass over the window's records.
 
 use super::columns::{DetailRow, SpanColumns, SpanFlags, Sparse};
-use super::contexts::Contexts;
+use super::contexts::{Contexts, Place, SpanOfTask};
 use super::links::take_forward_stacks;
 use super::names::TraceNames;
 use super::nesting::{NO_PARENT, Nesting};
@@ -321,10 +321,12 @@ impl TraceBuilder {
         self.spans.flags.push(flags);
         let parent =
             if elsewhere { NO_PARENT } else { self.nesting.enter(row as u32, start, end, &mut self.spans.self_ns) };
-        let parent = match raw.context() {
-            0 => parent,
-            _ if elsewhere => parent,
-            context => self.contexts.enter(context, row as u32, end, parent, &self.spans.parent),
+        let task = raw.context();
+        let Place { parent, called_by } = if task == 0 || elsewhere {
+            Place { parent, called_by: parent }
+        } else {
+            let span = SpanOfTask { task, row: row as u32, end, kind, nested_in: parent };
+            self.contexts.enter(span, &self.spans.parent)
         };
         self.spans.parent.push(parent);
         if kind == SpanKind::Function {
@@ -334,7 +336,7 @@ impl TraceBuilder {
                 self.add_inputs_and_stack(row, raw, capture);
             }
             if self.has_stacks {
-                self.add_stack_around(row, parent);
+                self.add_stack_around(row, called_by);
             }
         }
         if let Some(details) = raw.details {

@@ -8,7 +8,7 @@
 use super::args::Args;
 use super::signature::Signature;
 use crate::error::raise;
-use crate::profiler::note_task;
+use crate::profiler::without_lock;
 use crate::tensor::{PyTensor, wrap};
 use mindtorch::{Result, Scalar, Tensor};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
@@ -232,8 +232,7 @@ fn call<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let out = take_out(&mut keywords)?;
     let args = target.signature.bind(positional, &keywords)?;
-    note_task(py);
-    let output = if args.numel() >= LARGE { py.detach(|| (target.run)(&args)) } else { (target.run)(&args) };
+    let output = if args.numel() >= LARGE { without_lock(py, || (target.run)(&args)) } else { (target.run)(&args) };
     drop(args);
     let output = output.map_err(raise)?;
     match out {

@@ -4,6 +4,7 @@
 
 use super::foreign::{Layout, share};
 use crate::error::raise;
+use crate::profiler::without_lock;
 use crate::tensor::{PyTensor, dtype_of, unwrap, wrap};
 use mindtorch::{DType, Device, Tensor, ops};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyUserWarning, PyValueError};
@@ -133,7 +134,7 @@ fn part(len: usize, size: usize, count: isize, offset: isize) -> PyResult<std::o
 pub(super) fn bytes_of<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyBytes>> {
     const { assert!(cfg!(target_endian = "little"), "stored tensors are little-endian") };
     let on_host = || ops::contiguous(&ops::to(&ops::detach(tensor)?, None, Some(Device::Cpu), false)?);
-    let host = py.detach(on_host).map_err(raise)?;
+    let host = without_lock(py, on_host).map_err(raise)?;
     let size = host.dtype().size();
     let (start, len) = (host.storage().data(), host.numel() * size);
     PyBytes::new_with(py, len, |bytes| {

@@ -2,6 +2,7 @@
 
 use super::bytes::{bytes_of, tensor_of};
 use crate::error::raise;
+use crate::profiler::without_lock;
 use crate::tensor::{PyTensor, device_of, dtype_object, make_subclass, unwrap, wrap};
 use mindtorch::{DType, Tensor, ops};
 use pyo3::exceptions::PyRuntimeError;
@@ -46,7 +47,7 @@ fn copy_in_storage<'py>(tensor: &Bound<'py, PyTensor>, memo: &Bound<'py, PyDict>
         None => {
             let whole =
                 Tensor::from_storage(storage.clone(), DType::UInt8, &[storage.bytes()], &[1], 0).map_err(raise)?;
-            let copied = py.detach(|| ops::clone(&whole)).map_err(raise)?;
+            let copied = without_lock(py, || ops::clone(&whole)).map_err(raise)?;
             storages.set_item(key, (wrap(py, whole)?, wrap(py, copied.clone())?))?;
             copied
         }
@@ -125,7 +126,7 @@ fn _rebuild_tensor<'py>(
     let py = cls.py();
     let host = tensor_of(data, dtype, shape)?;
     let device = device_of(device)?;
-    object(cls, py.detach(|| ops::to(&host, None, Some(device), false)).map_err(raise)?, requires_grad)
+    object(cls, without_lock(py, || ops::to(&host, None, Some(device), false)).map_err(raise)?, requires_grad)
 }
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

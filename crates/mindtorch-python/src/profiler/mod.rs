@@ -26,4 +26,4 @@ pub(crate) use record_function::RecordFunction;
 pub(crate) use results::Results;
 pub(crate) use session::Session;
 pub(crate) use table::render_table;
-pub(crate) use tasks::{note_task, register};
+pub(crate) use tasks::{register, without_lock};

@@ -20,13 +20,13 @@ pub(crate) fn register() {
     });
 }
 
-/// Tells the profiler which task this thread runs, if any task has a span open: before the interpreter lock is released for
-/// an operation.
+/// Runs an operation without the interpreter lock. Its spans cannot ask then which task they are part of: they are told.
 #[inline]
-pub(crate) fn note_task(py: Python<'_>) {
+pub(crate) fn without_lock<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     if ContextInUse::is_any() {
         set_context(running_task(py));
     }
+    py.detach(work)
 }
 
 /// For a scope that is about to be opened: if a task is running, spans have to say whose they are until it is closed.

@@ -4,6 +4,7 @@ use super::{PyTensor, unwrap, wrap};
 use crate::bindings::args::tensors;
 use crate::error::{carry, raise};
 use crate::graph::{Handle, PyNode, python_hook};
+use crate::profiler::without_lock;
 use mindtorch::autograd::{self, Request};
 use mindtorch::{Tensor, ops};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
@@ -160,6 +161,6 @@ impl PyTensor {
         };
         let (roots, weights) = ([unwrap(slf)], [gradient.map(unwrap)]);
         let request = Request { retain_graph: retain_graph.unwrap_or(create_graph), create_graph };
-        slf.py().detach(|| autograd::backward(&roots, &weights, &inputs, request)).map_err(raise)
+        without_lock(slf.py(), || autograd::backward(&roots, &weights, &inputs, request)).map_err(raise)
     }
 }

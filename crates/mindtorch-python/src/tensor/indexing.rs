@@ -3,6 +3,7 @@
 use super::{PyTensor, from_python, unwrap, wrap};
 use crate::bindings::args::scalar;
 use crate::error::raise;
+use crate::profiler::without_lock;
 use mindtorch::{DType, Device, Scalar, Tensor, ops};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -193,7 +194,7 @@ impl PyTensor {
             let view = if place.view.is_same(&tensor) { alias(&tensor)? } else { place.view };
             return wrap(py, view);
         }
-        wrap(py, py.detach(|| ops::index(&place.view, &place.lookups)).map_err(raise)?)
+        wrap(py, without_lock(py, || ops::index(&place.view, &place.lookups)).map_err(raise)?)
     }
 
     fn __setitem__<'py>(slf: &Bound<'py, Self>, index: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<()> {
@@ -213,7 +214,7 @@ impl PyTensor {
             return match value {
                 Value::Scalar(scalar) => ops::fill_(&place.view, scalar).map(drop),
                 Value::Tensor(value) => {
-                    py.detach(|| ops::copy_(&place.view, &without_leading(&value, place.view.ndim())?).map(drop))
+                    without_lock(py, || ops::copy_(&place.view, &without_leading(&value, place.view.ndim())?).map(drop))
                 }
             }
             .map_err(raise);
@@ -222,7 +223,7 @@ impl PyTensor {
             Value::Scalar(scalar) => ops::scalar_tensor(scalar, tensor.dtype(), tensor.device()).map_err(raise)?,
             Value::Tensor(value) => value,
         };
-        py.detach(|| ops::index_put_(&place.view, &place.lookups, &value, false)).map(drop).map_err(raise)
+        without_lock(py, || ops::index_put_(&place.view, &place.lookups, &value, false)).map(drop).map_err(raise)
     }
 }
 

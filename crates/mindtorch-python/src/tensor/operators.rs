@@ -3,6 +3,7 @@
 use super::{PyTensor, unwrap, wrap};
 use crate::bindings::args::scalar;
 use crate::error::raise;
+use crate::profiler::without_lock;
 use mindtorch::ops::{self, Operand, Rounding};
 use mindtorch::{Result, Scalar, Tensor};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
@@ -46,7 +47,7 @@ fn binary<'py>(
     let Some(other) = Other::of(other)? else { return Ok(py.NotImplemented().into_bound(py)) };
     let this = unwrap(slf);
     let result = if this.numel() >= LARGE {
-        py.detach(|| operation(Operand::Tensor(&this), other.operand()))
+        without_lock(py, || operation(Operand::Tensor(&this), other.operand()))
     } else {
         operation(Operand::Tensor(&this), other.operand())
     };
@@ -72,7 +73,7 @@ fn in_place<'py>(
         )));
     };
     let this = unwrap(slf);
-    slf.py().detach(|| operation(&this, other.operand())).map(drop).map_err(raise)
+    without_lock(slf.py(), || operation(&this, other.operand())).map(drop).map_err(raise)
 }
 
 #[pymethods]
@@ -188,7 +189,7 @@ impl PyTensor {
         let py = slf.py();
         let Ok(other) = other.cast::<PyTensor>() else { return Ok(py.NotImplemented().into_bound(py)) };
         let (this, other) = (unwrap(slf), unwrap(other));
-        wrap(py, py.detach(|| ops::matmul(&this, &other)).map_err(raise)?)
+        wrap(py, without_lock(py, || ops::matmul(&this, &other)).map_err(raise)?)
     }
 
     fn __iadd__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
@@ -275,7 +276,7 @@ impl PyTensor {
         let tensor = unwrap(slf);
         match tensor.numel() {
             0 => Err(PyRuntimeError::new_err("Boolean value of Tensor with no values is ambiguous")),
-            1 => Ok(slf.py().detach(|| ops::item(&tensor)).map_err(raise)?.to_f64() != 0.0),
+            1 => Ok(without_lock(slf.py(), || ops::item(&tensor)).map_err(raise)?.to_f64() != 0.0),
             _ => Err(PyRuntimeError::new_err("Boolean value of Tensor with more than one value is ambiguous")),
         }
     }
@@ -283,14 +284,14 @@ impl PyTensor {
     fn __float__(slf: &Bound<'_, Self>) -> PyResult<f64> {
         let tensor = unwrap(slf);
         check_single(&tensor)?;
-        Ok(slf.py().detach(|| ops::item(&tensor)).map_err(raise)?.to_f64())
+        Ok(without_lock(slf.py(), || ops::item(&tensor)).map_err(raise)?.to_f64())
     }
 
     fn __int__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         let tensor = unwrap(slf);
         check_single(&tensor)?;
-        match py.detach(|| ops::item(&tensor)).map_err(raise)? {
+        match without_lock(py, || ops::item(&tensor)).map_err(raise)? {
             Scalar::Float(value) => py.get_type::<pyo3::types::PyInt>().call1((value,)),
             scalar => Ok(scalar.to_i64().into_pyobject(py)?.into_any()),
         }
@@ -301,7 +302,7 @@ impl PyTensor {
         if tensor.dtype().is_float() || tensor.numel() != 1 {
             return Err(PyTypeError::new_err("only integer tensors of a single element can be converted to an index"));
         }
-        Ok(slf.py().detach(|| ops::item(&tensor)).map_err(raise)?.to_i64())
+        Ok(without_lock(slf.py(), || ops::item(&tensor)).map_err(raise)?.to_i64())
     }
 
     fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {

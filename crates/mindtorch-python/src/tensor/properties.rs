@@ -3,6 +3,7 @@
 use super::types::PyDevice;
 use super::{PyDType, PyTensor, device_of, dtype_object, dtype_of, make_subclass, unwrap, wrap};
 use crate::error::raise;
+use crate::profiler::without_lock;
 use mindtorch::{DType, Device, Scalar, ops};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -181,12 +182,12 @@ impl PyTensor {
             Some(dtype) => dtype,
             None => type_by_name(&dtype.str()?.to_string_lossy())?,
         };
-        wrap(slf.py(), slf.py().detach(|| ops::to_dtype(&tensor, dtype)).map_err(raise)?)
+        wrap(slf.py(), without_lock(slf.py(), || ops::to_dtype(&tensor, dtype)).map_err(raise)?)
     }
 
     fn type_as<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (tensor, other) = (unwrap(slf), unwrap(other));
-        let result = slf.py().detach(|| ops::to(&tensor, Some(other.dtype()), Some(other.device()), false));
+        let result = without_lock(slf.py(), || ops::to(&tensor, Some(other.dtype()), Some(other.device()), false));
         wrap(slf.py(), result.map_err(raise)?)
     }
 
@@ -234,12 +235,12 @@ impl PyTensor {
             }
         }
         let tensor = unwrap(slf);
-        wrap(slf.py(), slf.py().detach(|| ops::to(&tensor, dtype, device, copy)).map_err(raise)?)
+        wrap(slf.py(), without_lock(slf.py(), || ops::to(&tensor, dtype, device, copy)).map_err(raise)?)
     }
 
     fn cpu<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let tensor = unwrap(slf);
-        wrap(slf.py(), slf.py().detach(|| ops::to(&tensor, None, Some(Device::Cpu), false)).map_err(raise)?)
+        wrap(slf.py(), without_lock(slf.py(), || ops::to(&tensor, None, Some(Device::Cpu), false)).map_err(raise)?)
     }
 
     #[pyo3(signature = (device=None, non_blocking=false))]
@@ -254,7 +255,7 @@ impl PyTensor {
             None => Device::Npu(mindtorch::npu::current_device()),
         };
         let tensor = unwrap(slf);
-        wrap(slf.py(), slf.py().detach(|| ops::to(&tensor, None, Some(device), false)).map_err(raise)?)
+        wrap(slf.py(), without_lock(slf.py(), || ops::to(&tensor, None, Some(device), false)).map_err(raise)?)
     }
 
     #[pyo3(signature = (device=None, non_blocking=false))]
@@ -269,15 +270,18 @@ impl PyTensor {
     /// Its only number.
     fn item<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let tensor = unwrap(slf);
-        let item =
-            if tensor.device() == Device::Cpu { ops::item(&tensor) } else { slf.py().detach(|| ops::item(&tensor)) };
+        let item = if tensor.device() == Device::Cpu {
+            ops::item(&tensor)
+        } else {
+            without_lock(slf.py(), || ops::item(&tensor))
+        };
         number(slf.py(), item.map_err(raise)?)
     }
 
     /// Its numbers in lists, one inside the other.
     fn tolist<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let tensor = unwrap(slf);
-        let numbers = slf.py().detach(|| ops::items(&tensor)).map_err(raise)?;
+        let numbers = without_lock(slf.py(), || ops::items(&tensor)).map_err(raise)?;
         nested(slf.py(), tensor.shape(), &numbers)
     }
 

@@ -17,7 +17,7 @@ impl ChromeWriter<'_, '_> {
         let mut captured = CapturedTexts::default();
         let mut steps = StepCursor::new(trace);
         let functions = Functions::of(trace);
-        let shows_shapes = trace.capture().contains(Capture::SHAPES);
+        let [shows_shapes, shows_stacks] = [Capture::SHAPES, Capture::STACK].map(|flag| trace.capture().contains(flag));
         for thread in &trace.threads {
             let place = format!(",\"pid\":{},\"tid\":{},\"ts\":", trace.header.pid, thread.os_id);
             for row in thread.spans.clone() {
@@ -49,6 +49,8 @@ impl ChromeWriter<'_, '_> {
                 let stack = spans.stack.get(row);
                 if stack != 0 {
                     self.json.bytes(captured.stack(Stack(stack)));
+                } else if shows_stacks {
+                    self.json.raw(",\"stack\":[]");
                 }
                 self.json.raw(if spans.is_on_device(row) { ON_DEVICE } else { ON_HOST });
                 self.json.int(steps.step_at(start));
@@ -143,7 +145,7 @@ impl ChromeWriter<'_, '_> {
     fn write_flow(&mut self, flow: Flow, place: &str, at_ns: u64) {
         let (head, tail) = match flow.kind {
             FlowKind::ToBackward => (LEADS_AWAY, FORWARD_TO_BACKWARD),
-            FlowKind::FromForward => (LEADS_HERE, FORWARD_TO_BACKWARD),
+            FlowKind::FromForward => (LEADS_HERE, BACKWARD_FROM_FORWARD),
             FlowKind::ToDevice => (LEADS_AWAY, HOST_TO_DEVICE),
         };
         self.json.raw(head);
@@ -195,7 +197,7 @@ impl ChromeWriter<'_, '_> {
                 self.json.int(correlation);
                 self.place(pid, tid);
                 self.time(row.start);
-                self.json.raw(HOST_TO_DEVICE);
+                self.json.raw(DEVICE_FROM_HOST);
             }
             self.json.checkpoint()?;
         }
@@ -206,9 +208,11 @@ impl ChromeWriter<'_, '_> {
 const ON_HOST: &str = ",\"device_type\":\"CPU\",\"step\":";
 const ON_DEVICE: &str = ",\"device_type\":\"NPU\",\"step\":";
 const LEADS_AWAY: &str = "{\"ph\":\"s\",\"id\":";
-const LEADS_HERE: &str = "{\"ph\":\"f\",\"bp\":\"e\",\"id\":";
+const LEADS_HERE: &str = "{\"ph\":\"f\",\"id\":";
 const FORWARD_TO_BACKWARD: &str = ",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"},\n";
+const BACKWARD_FROM_FORWARD: &str = ",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\",\"bp\":\"e\"},\n";
 const HOST_TO_DEVICE: &str = ",\"cat\":\"ac2g\",\"name\":\"ac2g\"},\n";
+const DEVICE_FROM_HOST: &str = ",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"bp\":\"e\"},\n";
 
 fn head_of(kind: SpanKind) -> &'static str {
     match kind {

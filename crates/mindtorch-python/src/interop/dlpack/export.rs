@@ -2,6 +2,7 @@
 
 use super::abi::{Array, IS_COPIED, Managed, Place, READ_ONLY, Type, Unversioned, Versioned};
 use crate::error::raise;
+use crate::profiler::without_lock;
 use crate::tensor::{PyTensor, unwrap};
 use mindtorch::{Device, Tensor, ops};
 use pyo3::exceptions::{PyAssertionError, PyBufferError, PyTypeError, PyValueError};
@@ -107,7 +108,7 @@ fn export<'py>(py: Python<'py>, tensor: &Tensor, request: Request) -> PyResult<B
     }
     let copy = must_copy || request.copy == Some(true);
     let shared = if copy {
-        py.detach(|| ops::to(tensor, None, Some(Device::Cpu), true)).map_err(raise)?
+        without_lock(py, || ops::to(tensor, None, Some(Device::Cpu), true)).map_err(raise)?
     } else {
         tensor.clone()
     };

@@ -3,6 +3,7 @@
 use super::abi::{Array, Managed, Place, Unversioned, VERSION, Versioned};
 use crate::error::raise;
 use crate::interop::foreign::{Layout, share};
+use crate::profiler::without_lock;
 use crate::tensor::{device_of, wrap};
 use mindtorch::{Device, Tensor, ops};
 use pyo3::exceptions::{PyAssertionError, PyBufferError, PyRuntimeError, PyTypeError, PyValueError};
@@ -144,5 +145,5 @@ pub(super) fn from_dlpack<'py>(
         )));
     }
     let tensor = of_capsule(&ask(ext_tensor, copy)?)?;
-    wrap(py, py.detach(|| ops::to(&tensor, None, Some(device), copy == Some(true))).map_err(raise)?)
+    wrap(py, without_lock(py, || ops::to(&tensor, None, Some(device), copy == Some(true))).map_err(raise)?)
 }
