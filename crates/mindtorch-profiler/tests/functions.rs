@@ -67,7 +67,7 @@ fn functions_are_the_stack_of_what_they_contain() {
     trace.write_chrome_trace(&mut text, "").unwrap();
     let text = String::from_utf8(text).unwrap();
     let call = "\"cat\":\"python_function\",\"name\":\"main.py(5): work\"";
-    let args = "\"args\":{\"Python id\":2,\"Python parent id\":1,\"CallFrom\":\"main.py:9\"";
+    let args = "\"args\":{\"Python id\":2,\"Python thread\":0,\"Python parent id\":1,\"CallFrom\":\"main.py:9\"";
     assert!(text.contains(call) && text.contains(args), "{text}");
 }
 

@@ -106,7 +106,7 @@ impl DType {
             Self::Bool => "bool",
             Self::UInt8 => "unsigned char",
             Self::Int8 => "signed char",
-            Self::Int16 => "short",
+            Self::Int16 => "short int",
             Self::Int32 => "int",
             Self::Int64 => "long int",
             Self::Float16 => "c10::Half",

@@ -27,7 +27,7 @@ mod shape;
 mod storage;
 mod tensor;
 
-pub use dispatch::operator_span;
+pub use dispatch::{next_has_target, operator_span};
 pub use dtype::{DType, Element, Scalar, default_dtype, set_default_dtype};
 pub use error::{Error, ErrorKind, Result};
 pub use generator::{Generator, InvalidState};

@@ -219,7 +219,8 @@ impl<'a> Grouping<'a> {
     fn details(&mut self, row: usize) -> Details {
         let spans = &self.trace.spans;
         // One higher, so that 0 is no overload, whichever name has number 0.
-        let overload = spans.detail(row).map_or(0, |detail| detail.overload + 1);
+        let overload = spans.detail(row).map(|detail| detail.overload);
+        let overload = overload.filter(|&name| !self.trace.name(name).is_empty()).map_or(0, |name| name + 1);
         Details {
             inputs: if self.by.shapes { self.shapes.alike(spans.inputs.get(row)) } else { 0 },
             stack: self.prefix(spans.stack.get(row)),

@@ -11,6 +11,7 @@ use crate::error::raise;
 use crate::profiler::without_lock;
 use crate::tensor::{PyTensor, wrap};
 use mindtorch::{Result, Scalar, Tensor};
+use mindtorch_profiler::{Capture, capture};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -232,6 +233,9 @@ fn call<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let out = take_out(&mut keywords)?;
     let args = target.signature.bind(positional, &keywords)?;
+    if out.is_some() && capture().contains(Capture::CPU) {
+        mindtorch::next_has_target();
+    }
     let output = if args.numel() >= LARGE { without_lock(py, || (target.run)(&args)) } else { (target.run)(&args) };
     drop(args);
     let output = output.map_err(raise)?;

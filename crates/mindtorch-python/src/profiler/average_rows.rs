@@ -6,7 +6,7 @@ use super::inputs::{self, DIMS};
 use super::results::Groups;
 use super::table::{Columns, options};
 use super::view::{TraceView, micros};
-use mindtorch_profiler::{Average, Averages, Capture, Inputs};
+use mindtorch_profiler::{Average, Averages, Capture};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyAttributeError, PyIndexError};
 use pyo3::prelude::*;
@@ -18,11 +18,12 @@ use std::sync::Arc;
 pub(crate) struct AverageRows {
     view: Arc<TraceView>,
     averages: Averages,
+    is_by_shape: bool,
 }
 
 impl AverageRows {
     pub(super) fn new(view: &Arc<TraceView>, groups: Groups) -> Self {
-        Self { view: Arc::clone(view), averages: view.trace.averages(groups.into()) }
+        Self { view: Arc::clone(view), averages: view.trace.averages(groups.into()), is_by_shape: groups.by_shape }
     }
 
     fn row(&self, index: usize) -> PyResult<&Average> {
@@ -77,7 +78,7 @@ impl AverageRows {
             "device_time_total" => micros(row.device_total_ns).into_bound_py_any(py),
             "self_device_time_total" => micros(row.self_device_ns).into_bound_py_any(py),
             // Torch has a text where the shapes were not asked for.
-            "input_shapes" if row.inputs == Inputs::NONE => "".into_bound_py_any(py),
+            "input_shapes" if !self.is_by_shape => "".into_bound_py_any(py),
             "input_shapes" => inputs::numbers(py, &row.inputs.decode(), DIMS, false)?.into_bound_py_any(py),
             "overload_name" => row.overload.into_bound_py_any(py),
             "stack" => {

@@ -4,9 +4,9 @@ use super::tasks::scope_in_task;
 use super::unrecorded;
 use mindtorch::execution_trace::OpenNode;
 use mindtorch_profiler::{Capture, ContextInUse, Inputs, Name, Span, SpanArgs, SpanKind, capture};
-use pyo3::exceptions::{PyAssertionError, PyTypeError};
+use pyo3::exceptions::{PyAssertionError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyCFunction, PyDict, PyString, PyTuple};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -24,6 +24,7 @@ pub(crate) struct RecordFunction {
     /// What to record, known from the first time that it is recorded.
     span: OnceLock<SpanArgs>,
     was_entered: AtomicBool,
+    run_callbacks_on_exit: AtomicBool,
     /// Times it was entered while nobody recorded, and not yet left.
     unrecorded: AtomicUsize,
     /// How many there are in `open`, to be read without the lock.
@@ -56,6 +57,7 @@ impl RecordFunction {
             args: args.map(Bound::unbind),
             span: OnceLock::new(),
             was_entered: AtomicBool::new(false),
+            run_callbacks_on_exit: AtomicBool::new(true),
             unrecorded: AtomicUsize::new(0),
             open_count: AtomicUsize::new(0),
             open: Mutex::new(SmallVec::new()),
@@ -79,21 +81,40 @@ impl RecordFunction {
         slf.clone()
     }
 
+    #[expect(unused_variables, reason = "they have torch's names")]
     fn __exit__(
         slf: &Bound<'_, Self>,
-        _exc_type: &Bound<'_, PyAny>,
-        _exc_value: &Bound<'_, PyAny>,
-        _traceback: &Bound<'_, PyAny>,
+        exc_type: &Bound<'_, PyAny>,
+        exc_value: &Bound<'_, PyAny>,
+        traceback: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let this = slf.get();
-        if this.open_count.load(Ordering::Relaxed) == 0 {
-            if Self::leave_unrecorded(slf) || this.was_entered.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            return Err(PyAssertionError::new_err("Expected record to be set"));
+        if slf.get().run_callbacks_on_exit.load(Ordering::Relaxed) { Self::leave(slf) } else { Ok(()) }
+    }
+
+    /// The open span, or None if it was never entered.
+    #[getter]
+    fn record<'py>(slf: &Bound<'py, Self>) -> Option<Bound<'py, Self>> {
+        slf.get().was_entered.load(Ordering::Relaxed).then(|| slf.clone())
+    }
+
+    /// Whether leaving it ends the span; not if a future does.
+    #[getter]
+    fn run_callbacks_on_exit(&self) -> bool {
+        self.run_callbacks_on_exit.load(Ordering::Relaxed)
+    }
+
+    /// Ends the span when `fut` is done, rather than when it is left.
+    fn _call_end_callbacks_on_future<'py>(
+        slf: &Bound<'py, Self>,
+        fut: Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if !slf.get().run_callbacks_on_exit.swap(false, Ordering::Relaxed) {
+            return Err(PyRuntimeError::new_err("_call_end_callbacks_on_future can only be called once."));
         }
-        Self::close(slf);
-        Ok(())
+        let scope = slf.clone().unbind();
+        let end = move |args: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| Self::leave(scope.bind(args.py()));
+        fut.call_method1("add_done_callback", (PyCFunction::new_closure(slf.py(), None, None, end)?,))?;
+        Ok(fut)
     }
 
     /// Wraps `function` so that each call is recorded.
@@ -118,6 +139,18 @@ impl RecordFunction {
 }
 
 impl RecordFunction {
+    fn leave(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let this = slf.get();
+        if this.open_count.load(Ordering::Relaxed) == 0 {
+            if Self::leave_unrecorded(slf) || this.was_entered.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            return Err(PyAssertionError::new_err("Expected record to be set"));
+        }
+        Self::close(slf);
+        Ok(())
+    }
+
     /// A span while the object is already open is kept even if nobody records it, so that leaving finds its own.
     fn open(&self, py: Python<'_>, is_recorded: bool) {
         let description = is_recorded.then(|| self.description(py));

@@ -169,8 +169,9 @@ impl TraceView {
         let flows = self.flows.get_or_init(|| {
             let mut flows = FxHashMap::default();
             for ((forward, backward), id) in self.trace.forward_links().into_iter().zip(1..) {
-                flows.insert(forward, Flow { id, kind: 1, is_start: true });
-                flows.insert(backward, Flow { id, kind: 1, is_start: false });
+                // A node that runs again has the arrow of its first run.
+                flows.entry(forward).or_insert(Flow { id, kind: 1, is_start: true });
+                flows.entry(backward).or_insert(Flow { id, kind: 1, is_start: false });
             }
             for (work, id) in self.trace.device_spans().zip(1..) {
                 if let Some(launcher) = work.launched_by() {

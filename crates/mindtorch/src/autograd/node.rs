@@ -5,7 +5,7 @@ use crate::Tensor;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::shape::Dims;
-use mindtorch_profiler::{Capture, Device, capture};
+use mindtorch_profiler::Device;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -102,8 +102,8 @@ impl Node {
         outputs: SmallVec<[OutputInfo; 1]>,
         rule: Arc<dyn Rule>,
     ) -> Arc<Self> {
-        let thread =
-            if capture().intersects(Capture::CPU | Capture::TENSORS) { mindtorch_profiler::thread_number() } else { 0 };
+        // Known even if nobody profiles now: a profiler may begin before the backward pass does.
+        let thread = mindtorch_profiler::thread_number();
         let rule = Mutex::new(Some(rule));
         let (outputs, hooks) = (Mutex::new(outputs), Mutex::default());
         Arc::new(Self { name: name.into(), sequence: mode::next_sequence(), thread, edges, outputs, rule, hooks })

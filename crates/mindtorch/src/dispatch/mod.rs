@@ -11,6 +11,7 @@ use crate::autograd::mode;
 use crate::error::Result;
 use crate::execution_trace::{OpenNode, Outputs};
 use mindtorch_profiler::{Capture, Inputs, Name, Span, SpanArgs, SpanKind, capture};
+use std::cell::Cell;
 use std::sync::OnceLock;
 
 /// An operation: torch's name and overload for it. Its rules are in the function that has it.
@@ -68,7 +69,9 @@ impl Op {
     fn span(&'static self, args: &[Arg<'_>], capture: Capture, node: &OpenNode) -> Span {
         let (name, overload) = *self.interned.get_or_init(|| (Name::new(self.name), Name::new(self.overload)));
         let mut span = SpanArgs::new(SpanKind::Op, name);
-        if !self.overload.is_empty() {
+        if HAS_TARGET.replace(false) {
+            span = span.overload(Name::new(&out_overload(self.overload)));
+        } else if !self.overload.is_empty() {
             span = span.overload(overload);
         }
         if capture.contains(Capture::SHAPES) {
@@ -85,6 +88,24 @@ impl Op {
             span = span.sequence(sequence);
         }
         Span::begin(&node.linked(span))
+    }
+}
+
+thread_local! {
+    /// Whether the next operation is told where to put its result.
+    static HAS_TARGET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Says that the next operation of this thread puts its result into a tensor that the caller gave: the profiler shows the
+/// overload that torch has for it.
+pub fn next_has_target() {
+    HAS_TARGET.set(true);
+}
+
+fn out_overload(overload: &str) -> String {
+    match overload {
+        "" | "Tensor" => "out".to_owned(),
+        other => format!("{other}_out"),
     }
 }
 

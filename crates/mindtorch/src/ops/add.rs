@@ -1,6 +1,6 @@
 //! Sums and differences.
 
-use super::binary::{Types, both, compute};
+use super::binary::{Types, both, compute, tensor_first};
 use super::operand::{Operand, result_type};
 use super::{mul, neg};
 use crate::Tensor;
@@ -50,6 +50,7 @@ fn add_into(a: Operand<'_>, b: Operand<'_>, alpha: Scalar, out: Option<&Tensor>)
 pub fn add<'a>(a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>, alpha: Scalar) -> Result<Tensor> {
     static OP: Op = Op::new("aten::add", "Tensor");
     let (a, b) = (a.into(), b.into());
+    let (a, b) = if alpha.to_f64() == 1.0 { tensor_first(a, b) } else { (a, b) };
     let out = OP.run(&[a.into(), b.into(), alpha.into()], || add_into(a, b, alpha, None))?;
     track("AddBackward0", [a.tensor(), b.tensor()], &out, || {
         move |context: &Context<'_>, grad: &Tensor| both(context, || Ok(grad.clone()), || scale(grad, alpha))

@@ -20,6 +20,11 @@ pub(super) enum Types {
     Truth,
 }
 
+/// The operands of an operation that does not mind their order: a number behind a tensor, as torch has them.
+pub(super) fn tensor_first<'a>(a: Operand<'a>, b: Operand<'a>) -> (Operand<'a>, Operand<'a>) {
+    if a.tensor().is_none() && b.tensor().is_some() { (b, a) } else { (a, b) }
+}
+
 impl Types {
     /// The type to compute in, and that of the result.
     pub(super) fn of(self, common: DType) -> (DType, DType) {

@@ -1,6 +1,6 @@
 //! Products, number by number.
 
-use super::binary::{SavedOperand, Types, both, compute, original, saved_for, saved_original};
+use super::binary::{SavedOperand, Types, both, compute, original, saved_for, saved_original, tensor_first};
 use super::operand::Operand;
 use crate::Tensor;
 use crate::autograd::{Context, check_in_place, track, track_in_place};
@@ -18,7 +18,7 @@ fn mul_rule(a: SavedOperand, b: SavedOperand) -> impl Fn(&Context<'_>, &Tensor) 
 /// If the operands do not go together.
 pub fn mul<'a>(a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Result<Tensor> {
     static OP: Op = Op::new("aten::mul", "Tensor");
-    let (a, b) = (a.into(), b.into());
+    let (a, b) = tensor_first(a.into(), b.into());
     let out = OP.run(&[a.into(), b.into()], || compute("mul", [a, b], Types::Same, None, kernel::mul))?;
     track("MulBackward0", [a.tensor(), b.tensor()], &out, || mul_rule(saved_for(a, b), saved_for(b, a)))?;
     Ok(out)

@@ -22,6 +22,8 @@ impl<'a> Functions<'a> {
         let spans = &self.trace.spans;
         json.raw(",\"args\":{\"Python id\":");
         json.int(self.innermost[row]);
+        json.raw(",\"Python thread\":");
+        json.int(self.trace.thread_of(row));
         let parent = spans.parent[row] as usize;
         if let Some(&around) = self.innermost.get(parent).filter(|&&around| around != 0) {
             json.raw(",\"Python parent id\":");
