@@ -54,8 +54,7 @@ def test_the_rules_hold(our_trace: Trace) -> None:
 
 
 def test_the_top_level_has_torchs_keys_in_torchs_order(torch_trace: Trace, our_trace: Trace) -> None:
-    # Ids of traces are not there yet.
-    assert common(our_trace, torch_trace) == [key for key in torch_trace if key != "trace_id"]
+    assert common(our_trace, torch_trace) == list(torch_trace)
     for key in ("schemaVersion", "deviceProperties", "displayTimeUnit", "baseTimeNanoseconds"):
         assert our_trace[key] == torch_trace[key]
 

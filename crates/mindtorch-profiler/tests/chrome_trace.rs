@@ -206,8 +206,8 @@ fn arrows_lead_from_the_last_forward_operator_to_the_backward_node() {
     }
     arrows.sort_by_key(|&(id, phase, _)| (id, std::cmp::Reverse(phase)));
     let arrow = |id, sequence| [(id, "s", ("aten::t", sequence)), (id, "f", ("TBackward0", sequence))];
-    // The nodes that ran on the forward thread come first in the file.
-    assert_eq!(arrows, [arrow(1, 6), arrow(2, 5), arrow(3, 6), arrow(4, 5)].concat());
+    // The nodes that ran on the forward thread come first in the file. Those that ran again have no arrow.
+    assert_eq!(arrows, [arrow(1, 6), arrow(2, 5)].concat());
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub(crate) struct Link {
 ///
 /// What the autograd engine wraps around a node (`evaluate_function`) has the same number. It is neither: no link begins
 /// or ends there.
-pub(crate) fn forward_links(spans: &SpanColumns, threads: &[ThreadRow]) -> Vec<Link> {
+fn all_links(spans: &SpanColumns, threads: &[ThreadRow]) -> Vec<Link> {
     if spans.detail_rows.is_empty() {
         return Vec::new();
     }
@@ -48,13 +48,21 @@ pub(crate) fn forward_links(spans: &SpanColumns, threads: &[ThreadRow]) -> Vec<L
     numbered.iter().filter(|&&row| is_backward(row) && !wrappers.contains(&row)).filter_map(link).collect()
 }
 
+/// The links of each operator with the first run of its node: with `retain_graph` there may be more.
+pub(crate) fn forward_links(spans: &SpanColumns, threads: &[ThreadRow]) -> Vec<Link> {
+    let mut linked: FxHashSet<u32> = FxHashSet::default();
+    let mut links = all_links(spans, threads);
+    links.retain(|link| linked.insert(link.forward));
+    links
+}
+
 /// Gives backward nodes, and what they call, the stacks of the forward operators that made them: that is the code which a
 /// reader looks for. A node of no operator that was recorded has none.
 pub(super) fn take_forward_stacks(spans: &mut SpanColumns, threads: &[ThreadRow], inherits: &Sparse<bool>) {
     if !spans.kind.contains(&SpanKind::Backward) {
         return;
     }
-    let links = forward_links(spans, threads);
+    let links = all_links(spans, threads);
     let stacks: FxHashMap<u32, u32> =
         links.iter().map(|link| (link.backward, spans.stack.get(link.forward as usize))).collect();
     // By row: the stack, one higher, of the backward node that it is part of.

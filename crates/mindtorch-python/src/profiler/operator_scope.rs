@@ -13,6 +13,7 @@ pub(crate) struct OperatorScope(Mutex<Span>);
 impl OperatorScope {
     /// Begins the span of an operator with these inputs, if anyone records.
     #[new]
+    #[expect(clippy::needless_pass_by_value, reason = "arguments that are converted arrive as values")]
     fn new(name: &str, inputs: Vec<Bound<'_, PyTensor>>) -> Self {
         let inputs: Vec<mindtorch::Tensor> = inputs.iter().map(unwrap).collect();
         Self(Mutex::new(mindtorch::operator_span(name, &inputs)))

@@ -103,6 +103,7 @@ impl Results {
 
     /// Several recordings as one, in the order of time, on the first one's clock.
     #[staticmethod]
+    #[expect(clippy::needless_pass_by_value, reason = "arguments that are converted arrive as values")]
     fn joined(py: Python<'_>, parts: Vec<Bound<'_, Self>>) -> PyResult<Self> {
         let views: Vec<Arc<TraceView>> = parts.iter().map(|part| Arc::clone(&part.get().view)).collect();
         let joined = py.detach(|| {

@@ -41,7 +41,7 @@ enum State {
 #[pymethods]
 impl Session {
     #[new]
-    #[expect(clippy::too_many_arguments, clippy::fn_params_excessive_bools, reason = "each is a switch of torch's")]
+    #[expect(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "each is a switch of torch's")]
     #[pyo3(signature = (*, cpu, device, record_shapes = false, profile_memory = false, with_stack = false,
         with_flops = false, overload_names = false, record_steps = false, first_step = 0, types = None))]
     fn new(
@@ -160,9 +160,9 @@ impl Session {
         let toggle = |state: &mut State| {
             let State::Running(session) = state else { return false };
             if enable {
-                session.resume(activities)
+                session.resume(activities);
             } else {
-                session.pause(activities)
+                session.pause(activities);
             }
             true
         };

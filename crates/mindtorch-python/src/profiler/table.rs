@@ -87,6 +87,7 @@ pub(super) fn options(columns: &Columns<'_>) -> PyResult<TableOptions> {
 /// of memory, flops, node, shapes as text, stack, and whether it is asynchronous, inside another, a device's, an annotation.
 #[pyfunction]
 #[pyo3(signature = (rows, *, profile_memory, with_flops, use_device, **columns))]
+#[expect(clippy::needless_pass_by_value, reason = "arguments that are converted arrive as values")]
 pub(crate) fn render_table(
     rows: Vec<Bound<'_, PyTuple>>,
     profile_memory: bool,

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
 unsafe extern "C" {
-    /// Not among what pyo3 declares for the stable interface, but exported by every CPython.
+    /// Not among what pyo3 declares for the stable interface, but exported by every `CPython`.
     fn PyGILState_Check() -> std::ffi::c_int;
 }
 

@@ -175,8 +175,8 @@ fn addc_rule(
         let scaled = || mul(grad, value);
         let (second, third) = match factors {
             Factors::Product => (
-                if context.needs(1) { Some(mul(&scaled()?, &c)?) } else { None },
-                if context.needs(2) { Some(mul(&scaled()?, &b)?) } else { None },
+                if context.needs(1) { Some(mul(grad, &mul(&c, value)?)?) } else { None },
+                if context.needs(2) { Some(mul(grad, &mul(&b, value)?)?) } else { None },
             ),
             Factors::Quotient => (
                 if context.needs(1) { Some(div(&scaled()?, &c)?) } else { None },
