@@ -3,8 +3,10 @@
 #![expect(unsafe_code, reason = "the interpreter is asked whether this thread has its lock")]
 
 use mindtorch_profiler::{ContextInUse, set_context, set_context_source};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
 
 unsafe extern "C" {
     /// Not among what pyo3 declares for the stable interface, but exported by every `CPython`.
@@ -42,15 +44,16 @@ pub(super) fn scope_in_task(py: Python<'_>) -> Option<ContextInUse> {
 /// A number of the task that is running on this thread; 0 if none is. Two tasks that are alive have different numbers.
 #[cold]
 fn running_task(py: Python<'_>) -> u32 {
-    static MODULES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    static MODULES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
     let find = || -> PyResult<u32> {
-        let modules = MODULES.get_or_try_init(py, || PyResult::Ok(py.import("sys")?.getattr("modules")?.unbind()))?;
+        let modules = || PyResult::Ok(py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?.unbind());
+        let modules = MODULES.get_or_try_init(py, modules)?.bind(py);
         // A program that has not imported it has no tasks.
-        let Ok(asyncio) = modules.bind(py).get_item("asyncio") else { return Ok(0) };
-        if asyncio.call_method0("_get_running_loop")?.is_none() {
+        let Some(asyncio) = modules.get_item(intern!(py, "asyncio"))? else { return Ok(0) };
+        if asyncio.call_method0(intern!(py, "_get_running_loop"))?.is_none() {
             return Ok(0);
         }
-        let task = asyncio.call_method0("current_task")?;
+        let task = asyncio.call_method0(intern!(py, "current_task"))?;
         // Objects are at least 16 bytes apart.
         Ok(if task.is_none() { 0 } else { ((task.as_ptr().addr() >> 4) as u32).max(1) })
     };
