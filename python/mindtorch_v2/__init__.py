@@ -29,7 +29,8 @@ __version__ = "0.1.0"
 cuda = npu
 
 # Loaded when they are first used: who only profiles does not wait for them.
-_LATER = {"nn": "nn", "optim": "optim", "utils": "utils", "load": "serialization", "save": "serialization"}
+_LATER = {"nn": "nn", "optim": "optim", "utils": "utils", "serialization": "serialization"}
+_LATER |= {"load": "serialization", "save": "serialization"}
 
 
 def __getattr__(name: str) -> object:

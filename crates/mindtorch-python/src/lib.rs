@@ -22,7 +22,8 @@ mod _core {
     use crate::execution_trace::ExecutionTrace;
     #[pymodule_export]
     use crate::profiler::{
-        AverageRows, EventRows, OperatorScope, RecordFunction, Results, Session, note_collection, render_table,
+        AverageRows, EventRows, OperatorScope, RecordFunction, Results, Session, is_recording, note_collection,
+        render_table,
     };
     #[pymodule_export]
     use crate::tensor::{PyDType, PyDevice, PyGenerator, PyTensor};

@@ -6,6 +6,7 @@ import os
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
+from mindtorch_v2.autograd._events.event_export import STACK_METRICS
 from mindtorch_v2.autograd.profiler_util import EventList, FunctionEventAvg
 from mindtorch_v2.profiler import _metadata
 from mindtorch_v2.profiler._errors import NotStartedError
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from mindtorch_v2.autograd._recording import Recording
     from mindtorch_v2.autograd._stats import _ProfilerStats
     from mindtorch_v2.profiler._configs import _ExperimentalConfig
-
-_METRICS = ["self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total"]
 
 
 class ProfileResults:
@@ -49,7 +48,7 @@ class ProfileResults:
                 0.0,
                 0,
             )
-            return EventList([])
+            return EventList._of_nothing()
         events = self._recording.events()
         if self._stats.parse_kineto_call_duration_us == 0 and not self._recording.is_running:
             taken = self._stats.parse_kineto_call_duration_us = max(1, us_since(start))
@@ -145,12 +144,12 @@ class ProfileResults:
         self._check_events()
         if not self.with_stack:
             raise AssertionError("export_stacks() requires with_stack=True")
-        if metric not in _METRICS:
-            raise ValueError(f"metric should be one of: {_METRICS}")
+        if metric not in STACK_METRICS:
+            raise ValueError(f"metric should be one of: {STACK_METRICS}")
         results = self._recording.everything()
         if results is None:
             raise NotStartedError("Profiler must be started before exporting stacks: nothing was recorded yet")
-        results.export_stacks(_file_name(path), metric if metric == _METRICS[0] else "self_device_time_total")
+        results.export_stacks(_file_name(path), metric if metric == STACK_METRICS[0] else "self_device_time_total")
 
 
 def _file_name(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> str:

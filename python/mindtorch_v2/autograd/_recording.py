@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import TYPE_CHECKING
 
-from mindtorch_v2._core import Results, Session
+from mindtorch_v2._core import Results, Session, _is_recording
 from mindtorch_v2.autograd.profiler_util import EventList
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_all: weakref.WeakSet[Recording] = weakref.WeakSet()
-
 
 def is_any_running() -> bool:
     """Say whether any profiler of this process records."""
-    return any(recording.is_running for recording in list(_all))
+    return _is_recording()
 
 
 class Recording:
@@ -33,7 +30,6 @@ class Recording:
         # What was made of the sessions up to one that has ended: the same at each call.
         self._everything: tuple[Session, Results] | None = None
         self._events: tuple[Session, EventList] | None = None
-        _all.add(self)
 
     @property
     def is_running(self) -> bool:
@@ -88,12 +84,12 @@ class Recording:
         """Return the events of all sessions: the same list at each call, once they have ended."""
         session, made = self._session, self._events
         if session is None:
-            return EventList([])
+            return EventList._of_nothing()
         if made is not None and made[0] is session:
             return made[1]
         has_ended = not session.is_running
         results = self.everything()
-        events = EventList([]) if results is None else EventList._of_rows(results.events())
+        events = EventList._of_nothing() if results is None else EventList._of_rows(results.events())
         if has_ended:
             self._events = session, events
         return events

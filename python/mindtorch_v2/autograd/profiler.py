@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from time import perf_counter_ns, time_ns
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,9 @@ __all__ = [
     "profile",
     "record_function",
 ]
+
+# A recording of nothing.
+_NOTHING = partial(Session, cpu=False, device=False)
 
 # Names of torch's, kept for who imports them.
 MEMORY_EVENT_NAME = "[memory]"
@@ -139,7 +143,7 @@ class profile(ProfileResults):
         self.profiling_end_time_ns = 0
         self._stats = _ProfilerStats()
         self._recording = Recording(accumulates=acc_events)
-        self._watches_collections = False
+        self._collections: Callable[[], object] | None = None
         if with_modules:
             warn_user(
                 "with_modules is deprecated and will be removed in a future release. Use with_stack=True, which "
@@ -198,13 +202,12 @@ class profile(ProfileResults):
         self.entered = True
         self._stats = _ProfilerStats(profiler_prepare_call_duration_us=us_since(start))
 
-    def _start_trace(self, *, record_steps: bool = False, first_step: int = 0) -> None:
+    def _start_trace(self, *, record_steps: bool = False, first_step: int = 0, is_empty: bool = False) -> None:
         start = perf_counter_ns()
         self.entered = True
-        self._recording.start(lambda: self._new_session(record_steps, first_step))
-        self._watches_collections = bool(self.with_stack) and self.experimental_config.record_python_gc_info
-        if self._watches_collections:
-            _collections.watch()
+        self._recording.start(lambda: _NOTHING() if is_empty else self._new_session(record_steps, first_step))
+        if self.with_stack and self.experimental_config.record_python_gc_info:
+            self._collections = _collections.watch(self._recording)
         self.profiling_start_time_ns = time_ns()
         self._stats.profiler_enable_call_duration_us = us_since(start)
 
@@ -226,9 +229,8 @@ class profile(ProfileResults):
     def _stop_trace(self) -> bool:
         """End the recording; say whether it was running."""
         start = perf_counter_ns()
-        if self._watches_collections:
-            self._watches_collections = False
-            _collections.unwatch()
+        if self._collections is not None:
+            self._collections()
         was_running = self._recording.finish()
         if was_running:
             self.profiling_end_time_ns = time_ns()

@@ -207,8 +207,13 @@ class _KinetoProfile(TraceMetadata):
 
     def _profiler(self, purpose: str) -> _engine.profile:
         if self.profiler is None:
-            raise NotStartedError(f"Profiler must be initialized before {purpose}")
+            why = ": its schedule has not come to a step that is recorded" if self._was_started else ""
+            raise NotStartedError(f"Profiler must be initialized before {purpose}{why}")
         return self.profiler
+
+    @property
+    def _was_started(self) -> bool:
+        return False
 
     def events(self) -> EventList:
         """Return every event, in the order of time. While recording: those so far.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,9 +76,6 @@ class _ProfilerExtensionConfig(ABC):
         """Return the settings as names and values."""
 
 
-_ConfigT = TypeVar("_ConfigT", bound=_ProfilerExtensionConfig)
-
-
 @dataclass(frozen=True)
 class CuspyConfig(_ProfilerExtensionConfig):
     """Settings of Cuspy, a profiler for CUDA devices. They can be made and kept, but a profiler refuses to start.
@@ -138,6 +135,3 @@ class ProfilerActivityConfig:
 
     activity_types: list[str] | None = None
     profiler_configs: list[_ProfilerExtensionConfig] = field(default_factory=list)
-
-    def _get_profiler_config(self, config_type: type[_ConfigT]) -> _ConfigT | None:
-        return next((config for config in self.profiler_configs if isinstance(config, config_type)), None)

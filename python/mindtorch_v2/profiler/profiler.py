@@ -316,11 +316,16 @@ class profile(_KinetoProfile):
             )
         super().prepare_trace()
 
+    @property
+    def _was_started(self) -> bool:
+        return self._starts > 0
+
     def _start_engine(self, profiler: _engine.profile) -> None:
         self._has_ended = False
         # A schedule that ends while it warms up records nothing, not even the step.
-        record_steps = self.record_steps and self._transition[1] in {RECORD, SAVE}
-        profiler._start_trace(record_steps=record_steps, first_step=self.step_num)
+        records = self._transition[1] in {RECORD, SAVE}
+        record_steps = self.record_steps and records
+        profiler._start_trace(record_steps=record_steps, first_step=self.step_num, is_empty=not records)
 
     def _stop_engine(self, profiler: _engine.profile) -> None:
         self._has_ended = profiler._stop_trace() or self._has_ended

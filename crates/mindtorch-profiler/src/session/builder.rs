@@ -2,7 +2,7 @@
 
 use super::{OpenScope, Session, SessionSettings};
 use crate::capture::Capture;
-use crate::recorder::{RecordKind, RecordKinds, Recorder, SpanKind};
+use crate::recorder::{Device, RecordKind, RecordKinds, Recorder, SpanKind};
 
 /// What a [`Session`] collects. Each switch has the name and the meaning that it has in `torch.profiler.profile`.
 ///
@@ -31,7 +31,8 @@ impl Default for SessionBuilder {
             left_out: RecordKinds::default(),
             keeps_overloads: false,
             open_scopes: Vec::new(),
-            host_memory: 0,
+            memory_in_use: Vec::new(),
+            hides_memory_events: false,
             metadata: Vec::new(),
         };
         Self { recorder: None, settings }
@@ -95,9 +96,15 @@ impl SessionBuilder {
         self
     }
 
-    /// How many bytes of host memory are in use now. Only a program that reports its memory knows.
-    pub fn host_memory(mut self, bytes: i64) -> Self {
-        self.settings.host_memory = bytes;
+    /// How many bytes of devices' memory are in use now. Only a program that reports its memory knows.
+    pub fn memory_in_use(mut self, bytes: Vec<(Device, i64)>) -> Self {
+        self.settings.memory_in_use = bytes;
+        self
+    }
+
+    /// Whether to show allocations and frees only as what spans allocated, and not as events of their own.
+    pub fn hide_memory_events(mut self, hide: bool) -> Self {
+        self.settings.hides_memory_events = hide;
         self
     }
 

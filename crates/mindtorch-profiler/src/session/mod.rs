@@ -8,7 +8,7 @@ pub use scope::OpenScope;
 
 use crate::capture::Capture;
 use crate::quiet::{Quiet, QuietDrop};
-use crate::recorder::{CarriedSpan, Cut, RecordKinds, Recorder, Stream, WindowId};
+use crate::recorder::{CarriedSpan, Cut, Device, RecordKinds, Recorder, Stream, WindowId};
 use crate::sync::{Arc, Mutex, MutexGuard};
 use crate::trace::{Trace, TraceBuilder};
 use std::sync::PoisonError;
@@ -66,8 +66,10 @@ pub(crate) struct SessionSettings {
     pub(crate) left_out: RecordKinds,
     pub(crate) keeps_overloads: bool,
     pub(crate) open_scopes: Vec<OpenScope>,
-    /// What was in use on the host when it began.
-    pub(crate) host_memory: i64,
+    /// What was in use on devices when it began.
+    pub(crate) memory_in_use: Vec<(Device, i64)>,
+    /// Whether allocations are shown only as what spans allocated.
+    pub(crate) hides_memory_events: bool,
     pub(crate) metadata: Vec<(String, String)>,
 }
 

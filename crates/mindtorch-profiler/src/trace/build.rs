@@ -118,6 +118,7 @@ impl TraceBuilder {
             self.add_thread(stream);
         }
         self.resolve_launches(&streams);
+        self.spans.spread_devices();
         self.spans.shrink();
         let parents = &self.spans.parent;
         self.spans.cpu_memory.sum_up(parents, i64::saturating_add);
@@ -140,7 +141,8 @@ impl TraceBuilder {
                 first_step: self.contents.settings.first_step,
                 is_running: self.contents.is_running,
                 lost: self.contents.to.lost - self.contents.edges[0].cut.lost,
-                host_memory: self.contents.settings.host_memory,
+                memory_in_use: self.contents.settings.memory_in_use,
+                hides_memory_events: self.contents.settings.hides_memory_events,
                 metadata: self.contents.settings.metadata,
             },
             names: self.names.into_texts(),
@@ -406,6 +408,9 @@ impl TraceBuilder {
             let column = if device == Device::Cpu { &mut self.spans.cpu_memory } else { &mut self.spans.device_memory };
             let own = column.own.entry(row as usize);
             *own = own.saturating_add(bytes);
+            if let Device::Npu(index) = device {
+                self.spans.set_device(row as usize, index);
+            }
         }
         let stack = if capture.contains(Capture::STACK) { Stack(unpair(stack).0) } else { Stack::NONE };
         let allocated = allocated.cast_signed();

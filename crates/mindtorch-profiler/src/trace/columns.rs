@@ -1,7 +1,7 @@
 //! The columns of a trace: one entry a span in each, in the order of thread and beginning.
 
 use super::nanos::Nanos;
-use crate::recorder::SpanKind;
+use crate::recorder::{Device, SpanKind};
 
 /// How a span met the window's edges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +47,8 @@ pub(crate) struct SpanColumns {
     pub(crate) flags: Vec<SpanFlags>,
     pub(crate) inputs: Sparse<u32>,
     pub(crate) stack: Sparse<u32>,
+    /// The accelerator that a span worked on, itself or by what it contains: its number, one higher.
+    pub(crate) device: Sparse<u16>,
     /// For functions: the line that called them.
     pub(crate) line: Sparse<u32>,
     /// For functions that are calls of a module: its number, one higher.
@@ -126,10 +128,25 @@ impl SpanColumns {
         if is_call && parent < self.len() { parent } else { row }
     }
 
-    /// Whether it is an operator whose work, or memory, was an accelerator's.
-    pub(crate) fn is_on_device(&self, row: usize) -> bool {
+    /// Where an operator worked, or had its memory; anything else is on the host.
+    pub(crate) fn device_of(&self, row: usize) -> Device {
         let is_operator = matches!(self.kind[row], SpanKind::Op | SpanKind::Backward);
-        is_operator && (self.device_ns.total.get(row) > 0 || self.device_memory.total.get(row) != 0)
+        self.device.get(row).checked_sub(1).filter(|_| is_operator).map_or(Device::Cpu, Device::Npu)
+    }
+
+    /// Notes where a span worked.
+    pub(super) fn set_device(&mut self, row: usize, device: u16) {
+        self.device.set(row, device.saturating_add(1));
+    }
+
+    /// What contains a span worked where it did.
+    pub(super) fn spread_devices(&mut self) {
+        for row in (0..self.device.len()).rev() {
+            let (device, parent) = (self.device.get(row), self.parent[row] as usize);
+            if device != 0 && parent < row && self.device.get(parent) == 0 {
+                self.device.set(parent, device);
+            }
+        }
     }
 
     pub(crate) fn detail(&self, row: usize) -> Option<&DetailRow> {

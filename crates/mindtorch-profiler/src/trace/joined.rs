@@ -21,6 +21,7 @@ impl Trace {
                 is_running: last.header.is_running,
                 lost: parts.iter().map(|part| part.header.lost).sum(),
                 metadata: last.header.metadata.clone(),
+                memory_in_use: first.header.memory_in_use.clone(),
                 ..first.header
             },
             names: Vec::new(),
@@ -88,6 +89,7 @@ impl SpanColumns {
         self.stack.append(rows, &part.stack);
         self.line.append(rows, &part.line);
         self.module.append(rows, &part.module);
+        self.device.append(rows, &part.device);
         self.details.append(rows, &part.details);
         for row in rows..self.len() {
             let place = self.details.get(row);

@@ -24,6 +24,7 @@ impl TraceBuilder {
                     let took = device.end - device.start;
                     let owner = self.spans.owner_of_launch(row);
                     *self.spans.device_ns.own.entry(owner) += took;
+                    self.spans.set_device(owner, device.device);
                 }
             }
         }

@@ -29,6 +29,7 @@ pub use usage::MemoryUsage;
 
 use crate::capture::Capture;
 use crate::quiet::QuietDrop;
+use crate::recorder::Device;
 use std::sync::Arc;
 
 /// What a session saw.
@@ -85,8 +86,9 @@ pub(crate) struct Header {
     pub(crate) first_step: usize,
     pub(crate) is_running: bool,
     pub(crate) lost: u64,
-    /// What was in use on the host when it began, as far as the session was told.
-    pub(crate) host_memory: i64,
+    /// What was in use on devices when it began, as far as the session was told.
+    pub(crate) memory_in_use: Vec<(Device, i64)>,
+    pub(crate) hides_memory_events: bool,
     pub(crate) metadata: Vec<(String, String)>,
 }
 
@@ -154,6 +156,11 @@ impl Trace {
     /// Allocations and frees, thread by thread.
     pub fn memory(&self) -> &[MemoryRow] {
         &self.memory
+    }
+
+    /// Whether allocations are not to be shown as events of their own.
+    pub fn hides_memory_events(&self) -> bool {
+        self.header.hides_memory_events
     }
 
     /// Counter values: name, time and value.

@@ -4,7 +4,7 @@ use super::Trace;
 use super::columns::DetailRow;
 use super::rows::{DeviceRow, ThreadRow};
 use crate::names::{Inputs, Stack};
-use crate::recorder::SpanKind;
+use crate::recorder::{Device, SpanKind};
 
 /// A span of a thread: a row of a [`Trace`].
 #[derive(Clone, Copy, Debug)]
@@ -65,9 +65,9 @@ impl<'a> SpanRef<'a> {
         &self.trace.threads[self.trace.thread_of(self.row)]
     }
 
-    /// Whether it is an operator whose work, or memory, was an accelerator's.
-    pub fn is_on_device(&self) -> bool {
-        self.trace.spans.is_on_device(self.row)
+    /// Where an operator worked, or had its memory; anything else is on the host.
+    pub fn device(&self) -> Device {
+        self.trace.spans.device_of(self.row)
     }
 
     /// Whether it had begun before the window did: its start is the window's.

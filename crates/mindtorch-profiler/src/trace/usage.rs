@@ -21,14 +21,16 @@ struct OfDevice {
 impl Trace {
     /// How much memory was in use, at any time.
     pub fn memory_usage(&self) -> MemoryUsage {
-        let mut devices: Vec<Device> = self.memory.iter().map(|row| row.device).chain([Device::Cpu]).collect();
+        let known = &self.header.memory_in_use;
+        let told = known.iter().map(|&(device, _)| device);
+        let mut devices: Vec<Device> = self.memory.iter().map(|row| row.device).chain(told).collect();
         devices.sort_unstable();
         devices.dedup();
         let usage = |device| {
             let rows = || self.memory.iter().filter(move |row| row.device == device);
             let mut changes: Vec<(u64, i64)> = rows().map(|row| (row.at_ns, row.allocated)).collect();
             changes.sort_by_key(|&(at, _)| at);
-            let known = if device == Device::Cpu { self.header.host_memory } else { 0 };
+            let known = known.iter().find(|(told, _)| *told == device).map_or(0, |&(_, bytes)| bytes);
             let at_start = rows().min_by_key(|row| row.at_ns).map_or(known, |row| row.allocated - row.bytes);
             OfDevice { device, changes, at_start }
         };

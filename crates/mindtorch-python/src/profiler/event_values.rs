@@ -218,7 +218,7 @@ pub(super) fn keys(view: &TraceView, event: Event) -> Vec<&'static str> {
 
 fn is_on_device(view: &TraceView, event: Event) -> bool {
     match event {
-        Event::Span(row) => view.span(row).is_on_device(),
+        Event::Span(row) => view.span(row).device() != Device::Cpu,
         Event::Device(_) => true,
         Event::Memory(row) => view.memory(row).device != Device::Cpu,
     }
@@ -279,13 +279,7 @@ fn memory_value<'py>(
     (start, end): (u64, u64),
 ) -> Value<'py> {
     let device = match event {
-        Event::Span(row) => {
-            if view.span(row).is_on_device() {
-                Device::Npu(0)
-            } else {
-                Device::Cpu
-            }
-        }
+        Event::Span(row) => view.span(row).device(),
         Event::Device(row) => Device::Npu(view.device(row).device()),
         Event::Memory(row) => view.memory(row).device,
     };

@@ -24,6 +24,6 @@ pub(crate) use garbage::note_collection;
 pub(crate) use operator_scope::OperatorScope;
 pub(crate) use record_function::RecordFunction;
 pub(crate) use results::Results;
-pub(crate) use session::Session;
+pub(crate) use session::{Session, is_recording};
 pub(crate) use table::render_table;
 pub(crate) use tasks::{register, without_lock};

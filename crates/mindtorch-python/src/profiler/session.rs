@@ -5,7 +5,7 @@ use super::unrecorded;
 use super::view::TraceView;
 use crate::tracer;
 use mindtorch::execution_trace::OpenNode;
-use mindtorch_profiler::{Capture, Name, Recording, SpanKind, capture};
+use mindtorch_profiler::{Capture, Device, Name, Recording, SpanKind, capture};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -68,7 +68,8 @@ impl Session {
         let mut builder = mindtorch_profiler::Session::builder()
             .activities(activities)
             .record_shapes(record_shapes)
-            .profile_memory(profile_memory && keeps("CPU_INSTANT_EVENT"))
+            .profile_memory(profile_memory)
+            .hide_memory_events(!keeps("CPU_INSTANT_EVENT"))
             .with_stack(with_stack)
             .with_flops(with_flops)
             .overload_names(overload_names)
@@ -82,7 +83,8 @@ impl Session {
             // What was asked of it before is not part of this recording.
             py.detach(mindtorch::npu::finish_all);
         }
-        let session = builder.open_scopes(unrecorded::show_all(py)).host_memory(mindtorch::allocated_bytes()).start();
+        let scopes = if cpu { unrecorded::show_all(py) } else { Vec::new() };
+        let session = builder.open_scopes(scopes).memory_in_use(memory_in_use()).start();
         // Within the window, so that the functions that are running now are in it.
         let traces_functions = with_stack && cpu && keeps("PYTHON_FUNCTION");
         if traces_functions {
@@ -235,6 +237,26 @@ fn step_node(step: usize) -> OpenNode {
     } else {
         OpenNode::none()
     }
+}
+
+/// What is in use on the host and on the accelerators.
+fn memory_in_use() -> Vec<(Device, i64)> {
+    let mut all = vec![(Device::Cpu, mindtorch::allocated_bytes())];
+    if mindtorch::npu::is_initialized() {
+        let accelerators = (0..mindtorch::npu::device_count().unwrap_or(0)).filter_map(|index| {
+            let stats = mindtorch::npu::Npu::get(index).ok()?.memory_stats().ok()?;
+            Some((Device::Npu(index), stats.allocated_bytes.all.current.cast_signed()))
+        });
+        all.extend(accelerators);
+    }
+    all
+}
+
+/// Whether any profiler of this process records.
+#[pyfunction]
+#[pyo3(name = "_is_recording")]
+pub(crate) fn is_recording() -> bool {
+    mindtorch_profiler::capture().intersects(Capture::ACTIVITIES)
 }
 
 /// Torch's names of what can be kept, and the kinds of spans that they mean.

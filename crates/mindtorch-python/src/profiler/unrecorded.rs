@@ -4,6 +4,7 @@ use super::record_function::RecordFunction;
 use mindtorch_profiler::{OpenScope, os_thread_id};
 use pyo3::prelude::*;
 use smallvec::SmallVec;
+use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// More than this many open scopes of a thread are not kept: a program that never closes any must not fill the memory.
@@ -12,7 +13,7 @@ const MOST: usize = 1000;
 static THREADS: Mutex<Vec<Arc<ThreadScopes>>> = Mutex::new(Vec::new());
 
 thread_local! {
-    static HERE: Arc<ThreadScopes> = ThreadScopes::new();
+    static HERE: RefCell<Arc<ThreadScopes>> = RefCell::new(ThreadScopes::new());
 }
 
 /// The scopes of a thread that are open, from the outermost.
@@ -54,6 +55,11 @@ impl ThreadScopes {
 pub(super) fn open(scope: &Bound<'_, RecordFunction>) {
     // A thread that is being torn down keeps none.
     let _ = HERE.try_with(|here| {
+        let mut here = here.borrow_mut();
+        if here.process != std::process::id() {
+            // The thread that forked: it has another number here, and what is open was opened by the parent.
+            *here = ThreadScopes::new();
+        }
         let mut scopes = lock(&here.scopes);
         if scopes.len() < MOST {
             scopes.push(Scope { object: scope.clone().unbind(), shown: SmallVec::new() });
@@ -64,7 +70,7 @@ pub(super) fn open(scope: &Bound<'_, RecordFunction>) {
 /// Notes that a scope is closed: on this thread, or else on whichever opened it.
 pub(super) fn close(scope: &Bound<'_, RecordFunction>) {
     let object = scope.as_ptr();
-    if HERE.try_with(|here| here.close(object)).unwrap_or(false) {
+    if HERE.try_with(|here| Arc::clone(&here.borrow()).close(object)).unwrap_or(false) {
         return;
     }
     let threads = lock(&THREADS).clone();

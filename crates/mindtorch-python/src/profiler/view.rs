@@ -63,7 +63,8 @@ impl TraceView {
             let repeated = trace.repeated_operators();
             let is_shown = |row: &u32| repeated.is_empty() || repeated.binary_search(row).is_err();
             let mut order: Vec<Event> = trace.rows_by_time().into_iter().filter(is_shown).map(Event::Span).collect();
-            let outside = trace.memory().iter().zip(0..).filter(|(row, _)| row.span.is_none());
+            let is_shown = !trace.hides_memory_events();
+            let outside = trace.memory().iter().zip(0..).filter(|(row, _)| is_shown && row.span.is_none());
             let others = order.len();
             order.extend((0..trace.device_spans().len() as u32).map(Event::Device));
             order.extend(outside.map(|(_, row)| Event::Memory(row)));

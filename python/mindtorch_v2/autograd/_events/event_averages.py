@@ -39,7 +39,7 @@ def averages(
         if average is None:
             average = groups[tuple(key)] = FunctionEventAvg()
         average.add(event)
-        for name, amount in zip(_SELF_FIGURES, hidden.get(id(event), ()), strict=False):
+        for name, amount in zip(_SELF_FIGURES, hidden.get(event, ()), strict=False):
             setattr(average, name, getattr(average, name) + amount)
     for average in groups.values():
         average.stack = (average.stack or [])[:stack_depth]
@@ -50,26 +50,27 @@ def averages(
     return list(groups.values())
 
 
-def _time_of_python_functions(events: Iterable[FunctionEvent]) -> dict[int, list[float]]:
+def _time_of_python_functions(events: Iterable[FunctionEvent]) -> dict[FunctionEvent, list[float]]:
     """Return the self figures of Python functions, by the event that they are a part of.
 
     Left out of the averages, a Python function's own time is the time of what called it: else an op that spends its
     time in Python would seem to spend none, and shares of the sum would pass 100 %.
     """
-    times: dict[int, list[float]] = {}
-    callers: dict[int, FunctionEvent | None] = {}
+    # By event, not by its id: an event of a recording is another object each time that someone looks at it.
+    times: dict[FunctionEvent, list[float]] = {}
+    callers: dict[FunctionEvent, FunctionEvent | None] = {}
     for event in events:
         if not event.is_python_function:
             continue
         path: list[FunctionEvent] = []
         current: FunctionEvent | None = event
-        while current is not None and current.is_python_function and id(current) not in callers:
+        while current is not None and current.is_python_function and current not in callers:
             path.append(current)
             current = current.cpu_parent
-        caller = callers.get(id(current), current) if current is not None else None
-        callers.update((id(passed), caller) for passed in path)
+        caller = callers.get(current, current) if current is not None else None
+        callers.update((passed, caller) for passed in path)
         if caller is not None:
-            sums = times.setdefault(id(caller), [0] * len(_SELF_FIGURES))
+            sums = times.setdefault(caller, [0] * len(_SELF_FIGURES))
             for place, name in enumerate(_SELF_FIGURES):
                 sums[place] += getattr(event, name)
     return times

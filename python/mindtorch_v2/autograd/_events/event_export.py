@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator
+    from typing import IO
 
     from mindtorch_v2.autograd._events.function_event import FunctionEvent
     from mindtorch_v2.autograd._events.function_event_avg import FunctionEventAvg
@@ -38,10 +39,18 @@ def write_chrome_list(path: str | os.PathLike[str], events: Iterable[FunctionEve
     texts = _chrome_texts(events, use_device or "cuda")
     # Before the file is opened: what is no event is to leave a file that was there as it was.
     first = next(texts, "")
-    with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123
+    with _opened(path) as file:
         file.write(f"[{first}")
         file.writelines(f", {text}" for text in texts)
         file.write("]")
+
+
+def _opened(path: str | os.PathLike[str]) -> IO[str]:
+    if os.fsdecode(path).endswith(".gz"):
+        import gzip  # noqa: PLC0415 (few need it)
+
+        return gzip.open(path, "wt", encoding="utf-8")
+    return open(path, "w", encoding="utf-8")  # noqa: PTH123
 
 
 def _chrome_texts(events: Iterable[FunctionEvent], device: str) -> Iterator[str]:

@@ -62,6 +62,13 @@ class EventList(LazyList["_Event"]):
         events._tree_built = has_tree
         return events
 
+    @classmethod
+    def _of_nothing(cls) -> EventList[Any]:
+        """Return the list of a recording of nothing: it can be averaged too."""
+        events: EventList[Any] = cls()
+        events._tree_built = True
+        return events
+
     def _unchanged_rows(self) -> Any:
         """Return the native rows while they say what the list says."""
         source = self._lazy()
@@ -151,7 +158,7 @@ class EventList(LazyList["_Event"]):
             raise AssertionError("Expected tree to be built before calling key_averages")
         choice = {
             "by_shape": bool(group_by_input_shapes),
-            "stack_depth": group_by_stack_n,
+            "stack_depth": max(0, group_by_stack_n),
             "by_overload": bool(group_by_overload_name),
             "python_functions": bool(include_python_functions),
         }

@@ -39,8 +39,10 @@ class LazyList(list["_T"]):
         """Make all items, so that the list can be changed like any other."""
         source = self._source
         if source is not None:
+            # All are made before anything changes: an interrupt or another thread finds the list as it was, or full.
+            items = list(source.items())
             self._source = None
-            list.__setitem__(self, slice(0, 0), list(source.items()))
+            list.__setitem__(self, slice(0, 0), items)
 
     def __len__(self) -> int:
         source = self._lazy()

@@ -9,6 +9,9 @@ const PRIVATE_USE_1: u32 = 20;
 
 impl ChromeWriter<'_, '_> {
     pub(super) fn write_memory(&mut self) -> io::Result<()> {
+        if self.trace.header.hides_memory_events {
+            return Ok(());
+        }
         for row in &self.trace.memory {
             self.json.raw("{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\"");
             self.thread(row.thread);

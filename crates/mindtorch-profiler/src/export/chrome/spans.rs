@@ -52,7 +52,7 @@ impl ChromeWriter<'_, '_> {
                 } else if shows_stacks {
                     self.json.raw(",\"stack\":[]");
                 }
-                self.json.raw(if spans.is_on_device(row) { ON_DEVICE } else { ON_HOST });
+                self.json.raw(if spans.device_of(row) == Device::Cpu { ON_HOST } else { ON_DEVICE });
                 self.json.int(steps.step_at(start));
                 if spans.kind[row] == SpanKind::Runtime
                     && let Some(correlation) = self.flows.correlation(row)
@@ -123,8 +123,7 @@ impl ChromeWriter<'_, '_> {
         }
         if self.usage.is_some() {
             let (start, end) = (trace.spans.start[row], trace.spans.end(row));
-            let device = if trace.spans.is_on_device(row) { Device::Npu(0) } else { Device::Cpu };
-            self.write_usage(device, start, end);
+            self.write_usage(trace.spans.device_of(row), start, end);
         }
     }
 
