@@ -169,6 +169,21 @@ impl InputsEncoder {
         self
     }
 
+    /// Adds a tensor whose type is known by name. There is a stride for each size; one that is missing is 0.
+    pub fn tensor_of(mut self, dtype: Name, dims: &[usize], strides: &[usize]) -> Self {
+        self.words.extend([TENSOR, i64::from(dtype.0), dims.len() as i64]);
+        self.words.extend(dims.iter().map(|&dim| dim as i64));
+        let strides = strides.iter().copied().chain(std::iter::repeat(0)).take(dims.len());
+        self.words.extend(strides.map(|stride| stride as i64));
+        self
+    }
+
+    /// Adds anything that is not a tensor, by names of its type and its value.
+    pub fn value_of(mut self, dtype: Name, text: Name) -> Self {
+        self.words.extend([VALUE, i64::from(dtype.0), i64::from(text.0)]);
+        self
+    }
+
     /// The next `count` tensors are a list, one input.
     pub fn list_of(mut self, count: usize) -> Self {
         self.words.extend([LIST, count as i64]);
@@ -176,9 +191,8 @@ impl InputsEncoder {
     }
 
     /// Adds anything that is not a tensor.
-    pub fn value(mut self, dtype: &str, text: &str) -> Self {
-        self.words.extend([VALUE, i64::from(Name::new(dtype).0), i64::from(Name::new(text).0)]);
-        self
+    pub fn value(self, dtype: &str, text: &str) -> Self {
+        self.value_of(Name::new(dtype), Name::new(text))
     }
 
     /// The interned inputs.
@@ -208,6 +222,7 @@ mod tests {
             .tensor("c10::Half", &[0], &[1])
             .value("ScalarList", "[4, 3]")
             .value("", "")
+            .tensor_of(Name::new("float"), &[2], &[1])
             .finish();
         let list = vec![Input::tensor("long int", &[], &[]), Input::tensor("c10::Half", &[0], &[1])];
         assert_eq!(
@@ -217,6 +232,7 @@ mod tests {
                 Input::TensorList(list),
                 Input::Value { dtype: "ScalarList".into(), text: "[4, 3]".into() },
                 Input::Value { dtype: "".into(), text: "".into() },
+                Input::tensor("float", &[2], &[1]),
             ]
         );
         assert_eq!(Inputs::encode().finish(), Inputs::NONE);

@@ -75,6 +75,11 @@ def _deprecated(name: str) -> None:
 def load_nvprof(path: str) -> NoReturn:
     """Would read a file of NVIDIA's nvprof, which knows nothing of this library's devices.
 
+    >>> load_nvprof("run.nvprof")
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: cannot read 'run.nvprof': traces of nvprof are not supported
+
     Raises:
         NotImplementedError: always.
     """
@@ -84,6 +89,11 @@ def load_nvprof(path: str) -> NoReturn:
 
 def parse_nvprof_trace(path: str) -> NoReturn:
     """Would read a file of NVIDIA's nvprof, which knows nothing of this library's devices.
+
+    >>> parse_nvprof_trace("run.nvprof")
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: cannot read 'run.nvprof': traces of nvprof are not supported
 
     Raises:
         NotImplementedError: always.

@@ -13,6 +13,16 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Names a part of the program. While a profiler is running it is recorded, with all that happens in it; otherwise it
 /// costs next to nothing. Use it as a context manager or as a decorator; one object may be entered any number of times.
+///
+/// ```text
+/// >>> from mindtorch_v2.profiler import profile, record_function
+/// >>> with profile() as prof:
+/// ...     with record_function("load", "batch=32"):
+/// ...         pass
+/// >>> [(event.name, event.args) for event in prof.events()]
+/// [('load', 'batch=32')]
+///
+/// ```
 #[pyclass(frozen, subclass, weakref, name = "record_function", module = "mindtorch_v2.profiler")]
 pub(crate) struct RecordFunction {
     /// What the span is called.

@@ -3,7 +3,8 @@
 use crate::Tensor;
 use crate::dtype::{DType, Scalar};
 use crate::shape::list;
-use mindtorch_profiler::{Inputs, InputsEncoder};
+use mindtorch_profiler::{Inputs, InputsEncoder, Name};
+use std::sync::OnceLock;
 
 /// An argument.
 #[derive(Clone, Copy)]
@@ -57,23 +58,63 @@ impl From<Scalar> for Arg<'_> {
 }
 
 pub(super) fn encode(args: &[Arg<'_>]) -> Inputs {
+    let names = Names::get();
     args.iter()
         .fold(Inputs::encode(), |encoder, arg| match *arg {
-            Arg::Tensor(tensor) => encode_tensor(encoder, tensor),
-            Arg::Tensors(tensors) => tensors.iter().fold(encoder.list_of(tensors.len()), encode_tensor),
-            Arg::Int(value) => encoder.value("Scalar", &value.to_string()),
-            Arg::Ints(values) => encoder.value("ScalarList", &list(values)),
-            Arg::Sizes(values) => encoder.value("ScalarList", &list(values)),
-            Arg::Float(value) => encoder.value("Scalar", &Scalar::Float(value).to_string()),
-            Arg::Bool(value) => encoder.value("Scalar", &Scalar::Bool(value).to_string()),
-            Arg::Scalar(value) => encoder.value("Scalar", &value.to_string()),
-            Arg::DType(dtype) => encoder.value("Scalar", &dtype.number().to_string()),
-            Arg::None => encoder.value("", ""),
+            Arg::Tensor(tensor) => encode_tensor(encoder, names, tensor),
+            Arg::Tensors(tensors) => tensors
+                .iter()
+                .fold(encoder.list_of(tensors.len()), |encoder, tensor| encode_tensor(encoder, names, tensor)),
+            Arg::Int(value) => encoder.value_of(names.scalar, names.int(value)),
+            Arg::Ints(values) => encoder.value_of(names.list, Name::new(&list(values))),
+            Arg::Sizes(values) => encoder.value_of(names.list, Name::new(&list(values))),
+            Arg::Float(value) => encoder.value_of(names.scalar, Name::new(&Scalar::Float(value).to_string())),
+            Arg::Bool(value) => encoder.value_of(names.scalar, names.bools[usize::from(value)]),
+            Arg::Scalar(Scalar::Int(value)) => encoder.value_of(names.scalar, names.int(value)),
+            Arg::Scalar(value) => encoder.value_of(names.scalar, Name::new(&value.to_string())),
+            Arg::DType(dtype) => encoder.value_of(names.scalar, names.int(dtype.number())),
+            Arg::None => encoder.value_of(names.none, names.none),
         })
         .finish()
 }
 
-fn encode_tensor(encoder: InputsEncoder, tensor: &Tensor) -> InputsEncoder {
-    let signed = |dims: &[usize]| dims.iter().map(|&dim| dim as i64).collect::<smallvec::SmallVec<[i64; 5]>>();
-    encoder.tensor(tensor.dtype().profiler_name(), &signed(tensor.shape()), &signed(tensor.strides()))
+fn encode_tensor(encoder: InputsEncoder, names: &Names, tensor: &Tensor) -> InputsEncoder {
+    encoder.tensor_of(names.dtypes[tensor.dtype() as usize], tensor.shape(), tensor.strides())
+}
+
+/// Names that many operations need, looked up once.
+struct Names {
+    none: Name,
+    scalar: Name,
+    list: Name,
+    bools: [Name; 2],
+    /// By type.
+    dtypes: Vec<Name>,
+    /// From -8 on.
+    ints: Vec<Name>,
+}
+
+const LOWEST: i64 = -8;
+const HIGHEST: i64 = 64;
+
+impl Names {
+    fn get() -> &'static Self {
+        static NAMES: OnceLock<Names> = OnceLock::new();
+        NAMES.get_or_init(|| Self {
+            none: Name::new(""),
+            scalar: Name::new("Scalar"),
+            list: Name::new("ScalarList"),
+            bools: [false, true].map(|value| Name::new(&Scalar::Bool(value).to_string())),
+            dtypes: DType::ALL.iter().map(|dtype| Name::new(dtype.profiler_name())).collect(),
+            ints: (LOWEST..=HIGHEST).map(|value| Name::new(&value.to_string())).collect(),
+        })
+    }
+
+    fn int(&self, value: i64) -> Name {
+        if (LOWEST..=HIGHEST).contains(&value) {
+            self.ints[(value - LOWEST) as usize]
+        } else {
+            Name::new(&value.to_string())
+        }
+    }
 }
