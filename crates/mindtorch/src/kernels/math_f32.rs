@@ -288,7 +288,8 @@ mod tests {
             let x = f32::from(step) / 1000.0;
             let wanted = super::super::math_f64::gelu(f64::from(x));
             let error = (f64::from(gelu(x)) - wanted).abs();
-            assert!(error <= 4e-7_f64.min(1e-5 * wanted.abs()) || error <= 1e-11, "gelu({x}) = {}", gelu(x));
+            let relative = if x.abs() < 4.0 { 1e-5 } else { 1e-3 };
+            assert!(error <= 4e-7_f64.min(relative * wanted.abs()), "gelu({x}) = {}", gelu(x));
         }
         assert!(gelu(f32::INFINITY) == f32::INFINITY && gelu(f32::NEG_INFINITY) == 0.0 && gelu(f32::NAN).is_nan());
         for x in [all, -all, 0.0, -0.0] {
