@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mindtorch_v2.autograd.profiler_util import EventList
 from tests.profiler.support import events, named, only, read_json, scope, spans, square, torch, trace_of
 
+from mindtorch_v2.autograd.profiler_util import EventList
 from mindtorch_v2.profiler import _ExperimentalConfig, profile, record_function, tensorboard_trace_handler
 
 TIMELINE = "ignore:.export_memory_timeline. is deprecated:FutureWarning"
