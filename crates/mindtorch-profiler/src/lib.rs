@@ -79,12 +79,12 @@
 //! | | |
 //! |---|---|
 //! | a span, no session | less than 0.1 ns more than an empty loop: a load and a branch |
-//! | a span while recording | 31 ns, 32 bytes |
+//! | a span while recording | 33 ns, 32 bytes |
 //! | a span with a sequence number, flops or a note | 64 bytes |
-//! | stopping a session | about a microsecond, and some nanoseconds a thread, however much was recorded |
-//! | building the trace | 23 ns an event of 1 million, 37 of 10 million |
-//! | averages | 8 ns an event |
-//! | Chrome trace | 57 to 68 ns an event, to a sink |
+//! | stopping a session | about two microseconds, and some nanoseconds a thread, however much was recorded |
+//! | building the trace | 36 ns an event of 1 million, 39 of 10 million |
+//! | averages | 9 to 13 ns an event |
+//! | Chrome trace | 72 to 77 ns an event, to a sink |
 //!
 //! Recording takes no lock and allocates only when a thread has filled a chunk (32 slots, then 128, 512 and 2048). A name
 //! that is not a literal is looked up among those that the thread used lately; one that is not there takes a lock. An

@@ -189,7 +189,7 @@ impl fmt::Display for Averages {
 }
 
 impl Trace {
-    /// The trace's events grouped by name. Takes 5 to 10 ns an event.
+    /// The trace's events grouped by name. Takes about 10 ns an event.
     pub fn key_averages(&self) -> Averages {
         self.averages(GroupBy::default())
     }
