@@ -125,4 +125,4 @@ pub use recorder::{
 };
 pub use session::{OpenScope, Recording, Session, SessionBuilder};
 pub use stats::{Average, Averages, GroupBy, SortKey, TableOptions, TimeUnit, UnknownSortKey};
-pub use trace::{DeviceSpanRef, MemoryRow, MemoryUsage, SpanRef, ThreadRow, Trace};
+pub use trace::{DeviceKind, DeviceSpanRef, EventKind, Filter, MemoryRow, MemoryUsage, SpanRef, ThreadRow, Trace};

@@ -205,6 +205,6 @@ impl Trace {
     }
 
     fn averages_of(&self, rows: Vec<Average>) -> Averages {
-        Averages { rows, capture: self.header.capture, lost: self.header.lost, device_label: "NPU".into() }
+        Averages { rows, capture: self.header.capture, lost: self.header.lost, device_label: self.accelerator().into() }
     }
 }

@@ -7,9 +7,9 @@ use super::names::TraceNames;
 use super::nesting::{NO_PARENT, Nesting};
 use super::records::for_each_record;
 use super::repeated::repeated_operators;
-use super::rows::{DeviceRow, InstantRow, MemoryRow, ThreadRow};
+use super::rows::{DeviceKind, DeviceRow, InstantRow, MemoryRow, ThreadRow};
 use super::sites::SiteStacks;
-use super::{Header, Step, Trace};
+use super::{Header, Origin, Step, Trace};
 use crate::capture::Capture;
 use crate::clock::TickScale;
 use crate::names::{Name, Stack};
@@ -144,6 +144,7 @@ impl TraceBuilder {
                 memory_in_use: self.contents.settings.memory_in_use,
                 hides_memory_events: self.contents.settings.hides_memory_events,
                 metadata: self.contents.settings.metadata,
+                origin: Origin::default(),
             },
             names: self.names.into_texts(),
             threads: self.threads,
@@ -424,11 +425,12 @@ impl TraceBuilder {
             end: self.clock.ns(end).max(start),
             name: self.names.local(head.name),
             device: unpair(device).0 as u16,
-            stream: head.track,
-            is_copy: head.kind == RecordKind::Copy,
+            stream: u32::from(head.track),
+            kind: if head.kind == RecordKind::Copy { DeviceKind::Copy } else { DeviceKind::Kernel },
             is_cut: begin < self.clock.from_ticks || end > self.clock.to_ticks,
             bytes,
             launched_by: None,
+            extra: 0,
         });
         self.launches.push(SpanId::from_bits(launched_by));
     }

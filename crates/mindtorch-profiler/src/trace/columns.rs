@@ -53,6 +53,12 @@ pub(crate) struct SpanColumns {
     pub(crate) line: Sparse<u32>,
     /// For functions that are calls of a module: its number, one higher.
     pub(crate) module: Sparse<u32>,
+    /// The category that a trace which was read has for a span, if it is not that of its kind: index into the trace's names,
+    /// one higher.
+    pub(crate) category: Sparse<u32>,
+    /// Arguments of a trace that was read which have no column, as members of a JSON object: index into the trace's names,
+    /// one higher.
+    pub(crate) extra: Sparse<u32>,
     /// Index into `detail_rows`, one higher.
     pub(crate) details: Sparse<u32>,
     pub(crate) detail_rows: Vec<DetailRow>,
@@ -109,6 +115,8 @@ impl SpanColumns {
         self.stack.0.shrink_to_fit();
         self.line.0.shrink_to_fit();
         self.module.0.shrink_to_fit();
+        self.category.0.shrink_to_fit();
+        self.extra.0.shrink_to_fit();
         self.details.0.shrink_to_fit();
         self.detail_rows.shrink_to_fit();
         self.cpu_memory.own.0.shrink_to_fit();
@@ -169,6 +177,8 @@ impl SpanColumns {
             + of(&self.stack.0)
             + of(&self.line.0)
             + of(&self.module.0)
+            + of(&self.category.0)
+            + of(&self.extra.0)
             + of(&self.details.0)
             + of(&self.detail_rows)
             + of(&self.cpu_memory.own.0)

@@ -22,6 +22,7 @@ impl Trace {
                 lost: parts.iter().map(|part| part.header.lost).sum(),
                 metadata: last.header.metadata.clone(),
                 memory_in_use: first.header.memory_in_use.clone(),
+                origin: first.header.origin.clone(),
                 ..first.header
             },
             names: Vec::new(),
@@ -59,6 +60,7 @@ impl Trace {
         self.device.extend(part.device.iter().copied().map(|mut row| {
             (row.start, row.end, row.name) = (row.start + later, row.end + later, names[row.name as usize]);
             row.launched_by = row.launched_by.map(|launcher| launcher + rows as u32);
+            row.extra = renamed(row.extra, &names);
             row
         }));
         self.memory.extend(part.memory.iter().copied().map(|mut row| {
@@ -90,6 +92,8 @@ impl SpanColumns {
         self.line.append(rows, &part.line);
         self.module.append(rows, &part.module);
         self.device.append(rows, &part.device);
+        self.category.append_names(rows, &part.category, names);
+        self.extra.append_names(rows, &part.extra, names);
         self.details.append(rows, &part.details);
         for row in rows..self.len() {
             let place = self.details.get(row);
@@ -112,6 +116,18 @@ impl<T: Copy + Default + PartialEq> Sparse<T> {
     fn append(&mut self, rows: usize, part: &Self) {
         (0..part.len()).for_each(|row| self.set(rows + row, part.get(row)));
     }
+}
+
+impl Sparse<u32> {
+    /// The same for a column of names.
+    fn append_names(&mut self, rows: usize, part: &Self, names: &[u32]) {
+        (0..part.len()).for_each(|row| self.set(rows + row, renamed(part.get(row), names)));
+    }
+}
+
+/// The number of a name, one higher, or 0, in a table where `names` are the numbers of the old one.
+fn renamed(name: u32, names: &[u32]) -> u32 {
+    name.checked_sub(1).map_or(0, |name| names[name as usize] + 1)
 }
 
 impl<T: Copy + Default + PartialEq> SelfAndTotal<T> {

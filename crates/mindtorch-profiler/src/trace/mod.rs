@@ -3,6 +3,7 @@
 mod build;
 mod columns;
 mod contexts;
+mod filter;
 mod joined;
 mod launches;
 mod links;
@@ -18,11 +19,13 @@ mod usage;
 
 pub(crate) use build::TraceBuilder;
 pub(crate) use columns::{SpanColumns, SpanFlags, Sparse};
+pub(crate) use filter::Selection;
+pub use filter::{EventKind, Filter};
 pub(crate) use links::{Link, forward_links};
 pub(crate) use nanos::Nanos;
 pub(crate) use nesting::Nesting;
+pub use rows::{DeviceKind, MemoryRow, ThreadRow};
 pub(crate) use rows::{DeviceRow, InstantRow};
-pub use rows::{MemoryRow, ThreadRow};
 pub(crate) use span::key;
 pub use span::{DeviceSpanRef, SpanRef};
 pub use usage::MemoryUsage;
@@ -90,6 +93,21 @@ pub(crate) struct Header {
     pub(crate) memory_in_use: Vec<(Device, i64)>,
     pub(crate) hides_memory_events: bool,
     pub(crate) metadata: Vec<(String, String)>,
+    pub(crate) origin: Origin,
+}
+
+/// What the file says that a trace was read from. A trace that was recorded here has none of it: exports find it out.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Origin {
+    pub(crate) host_name: Option<String>,
+    pub(crate) process_name: Option<String>,
+    pub(crate) trace_id: Option<String>,
+    /// What the accelerator is called, `"CUDA"`; here it is `"NPU"`.
+    pub(crate) accelerator: Option<String>,
+    /// A JSON list.
+    pub(crate) device_properties: Option<String>,
+    /// Other keys of the file's head and their JSON texts, `distributedInfo` among them.
+    pub(crate) metadata_json: Vec<(String, String)>,
 }
 
 impl Trace {
@@ -111,6 +129,11 @@ impl Trace {
     /// The process that was recorded.
     pub fn pid(&self) -> u32 {
         self.header.pid
+    }
+
+    /// What the accelerator is called: `"NPU"`, or what a file says that the trace was read from, `"CUDA"`.
+    pub fn accelerator(&self) -> &str {
+        self.header.origin.accelerator.as_deref().unwrap_or("NPU")
     }
 
     /// Whether the session was still running, so that this is only what was recorded so far.

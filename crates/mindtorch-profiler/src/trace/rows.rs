@@ -18,6 +18,22 @@ pub struct ThreadRow {
     pub(crate) has_overlaps: bool,
 }
 
+/// What a device did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum DeviceKind {
+    /// It computed.
+    #[default]
+    Kernel,
+    /// It moved memory.
+    Copy,
+    /// It filled memory.
+    Set,
+    /// It waited.
+    Sync,
+    /// Nothing: a scope of the program, as wide as the work that was launched in it.
+    Annotation,
+}
+
 /// Work that a device did.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DeviceRow {
@@ -25,13 +41,16 @@ pub(crate) struct DeviceRow {
     pub(crate) end: u64,
     pub(crate) name: u32,
     pub(crate) device: u16,
-    pub(crate) stream: u16,
-    pub(crate) is_copy: bool,
+    pub(crate) stream: u32,
+    pub(crate) kind: DeviceKind,
     /// Part of it lies outside the window.
     pub(crate) is_cut: bool,
     pub(crate) bytes: u64,
     /// The span that launched it.
     pub(crate) launched_by: Option<u32>,
+    /// Arguments of a trace that was read which have no column, as members of a JSON object: index into the trace's names,
+    /// one higher.
+    pub(crate) extra: u32,
 }
 
 /// An allocation or a free.

@@ -2,7 +2,7 @@
 
 use super::Trace;
 use super::columns::DetailRow;
-use super::rows::{DeviceRow, ThreadRow};
+use super::rows::{DeviceKind, DeviceRow, ThreadRow};
 use crate::names::{Inputs, Stack};
 use crate::recorder::{Device, SpanKind};
 
@@ -194,7 +194,7 @@ impl<'a> DeviceSpanRef<'a> {
     }
 
     /// The stream that it ran on.
-    pub fn stream(&self) -> u16 {
+    pub fn stream(&self) -> u32 {
         self.row.stream
     }
 
@@ -213,9 +213,9 @@ impl<'a> DeviceSpanRef<'a> {
         self.row.end - self.row.start
     }
 
-    /// Whether it moved memory rather than computed.
-    pub fn is_copy(&self) -> bool {
-        self.row.is_copy
+    /// What kind of work it was.
+    pub fn kind(&self) -> DeviceKind {
+        self.row.kind
     }
 
     /// Bytes moved, for a copy.

@@ -1,6 +1,6 @@
 //! What sessions should see, computed from the definition and not the way the profiler does it: short, and quadratic.
 
-use mindtorch_profiler::{Capture, Device, Input, Inputs, Name, SpanId, SpanKind, Stack, Trace};
+use mindtorch_profiler::{Capture, Device, DeviceKind, Input, Inputs, Name, SpanId, SpanKind, Stack, Trace};
 
 /// Everything that was recorded, and every window over it. `order` numbers what happened, over all threads.
 #[derive(Default)]
@@ -333,7 +333,7 @@ pub(crate) fn seen(trace: &Trace) -> Seen {
     let device = trace.device_spans().map(|span| DeviceRow {
         start: span.start_ns(),
         end: span.end_ns(),
-        is_copy: span.is_copy(),
+        is_copy: span.kind() == DeviceKind::Copy,
         is_cut: span.is_cut(),
         launched_by: span.launched_by().map(|by| by.row()),
     });

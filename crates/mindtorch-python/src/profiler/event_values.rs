@@ -3,7 +3,7 @@
 
 use super::inputs::{self, DIMS, STRIDES};
 use super::view::{Event, TraceView, micros};
-use mindtorch_profiler::{Capture, Device, DeviceSpanRef, MemoryRow, SpanKind, Stack};
+use mindtorch_profiler::{Capture, Device, DeviceKind, DeviceSpanRef, MemoryRow, SpanKind, Stack};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -133,7 +133,7 @@ fn device_attribute<'py>(py: Python<'py>, view: &TraceView, row: u32, name: &str
         "end_us" => some(py, micros(work.end_ns())),
         "device_type" => some(py, ACCELERATOR),
         "device_index" => some(py, work.device()),
-        "activity_type" => some(py, if work.is_copy() { "gpu_memcpy" } else { "kernel" }),
+        "activity_type" => some(py, if work.kind() == DeviceKind::Copy { "gpu_memcpy" } else { "kernel" }),
         "flow_id" => some(py, row + 1),
         "flow_type" => some(py, 2),
         "linked_correlation_id" => some(py, work.operator().map_or(0, |span| span.row() + 1)),

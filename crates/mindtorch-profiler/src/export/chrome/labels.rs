@@ -19,8 +19,8 @@ impl ChromeWriter<'_, '_> {
             self.write_thread(pid, thread.os_id, &format!("thread {} ({name})", thread.os_id));
             self.json.checkpoint()?;
         }
-        let streams: FxHashSet<(u16, u16)> = trace.device.iter().map(|row| (row.device, row.stream)).collect();
-        let mut streams: Vec<(u16, u16)> = streams.into_iter().collect();
+        let streams: FxHashSet<(u16, u32)> = trace.device.iter().map(|row| (row.device, row.stream)).collect();
+        let mut streams: Vec<(u16, u32)> = streams.into_iter().collect();
         streams.sort_unstable();
         for of_device in streams.chunk_by(|one, other| one.0 == other.0) {
             let device = u32::from(of_device[0].0);

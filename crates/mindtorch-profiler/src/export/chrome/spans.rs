@@ -8,6 +8,7 @@ use super::steps::StepCursor;
 use crate::capture::Capture;
 use crate::names::{Inputs, Stack};
 use crate::recorder::{Device, SpanKind};
+use crate::trace::DeviceKind;
 use std::io;
 
 impl ChromeWriter<'_, '_> {
@@ -158,7 +159,13 @@ impl ChromeWriter<'_, '_> {
         let trace = self.trace;
         let mut steps = StepCursor::new(trace);
         for (row, correlation) in trace.device.iter().zip(1u32..) {
-            let category = if row.is_copy { "gpu_memcpy" } else { "kernel" };
+            let category = match row.kind {
+                DeviceKind::Kernel => "kernel",
+                DeviceKind::Copy => "gpu_memcpy",
+                DeviceKind::Set => "gpu_memset",
+                DeviceKind::Sync => "cuda_sync",
+                DeviceKind::Annotation => "gpu_user_annotation",
+            };
             let (pid, tid) = (u32::from(row.device), u64::from(row.stream));
             self.json.raw("{\"ph\":\"X\",\"cat\":\"");
             self.json.raw(category);
@@ -180,7 +187,7 @@ impl ChromeWriter<'_, '_> {
             self.json.int(row.stream);
             self.json.raw(",\"correlation\":");
             self.json.int(correlation);
-            if row.is_copy {
+            if matches!(row.kind, DeviceKind::Copy | DeviceKind::Set) {
                 self.json.raw(",\"bytes\":");
                 self.json.int(row.bytes);
             }

@@ -1,0 +1,208 @@
+//! Filters: a part of a trace, for a small file of a large run.
+
+use super::Trace;
+use super::rows::DeviceKind;
+use crate::recorder::SpanKind;
+use std::ops::Range;
+
+/// What an event is, for filters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum EventKind {
+    /// Operators, backward nodes among them.
+    Op,
+    /// Scopes of the program.
+    Annotation,
+    /// Functions of an interpreted language.
+    Function,
+    /// Calls of a device's runtime.
+    Runtime,
+    /// Work of a device.
+    Device,
+    /// Allocations and frees.
+    Memory,
+    /// Counters and marks.
+    Instant,
+}
+
+/// Which events to take.
+///
+/// ```
+/// use mindtorch_profiler::{EventKind, Filter};
+/// let slow_products = Filter::new().kinds(&[EventKind::Op]).name("aten::*mm").min_duration_ns(100_000);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// A bit for each kind; 0 is all.
+    kinds: u8,
+    names: Vec<String>,
+    min_duration_ns: u64,
+    time_ns: Option<Range<u64>>,
+}
+
+impl Filter {
+    /// Takes everything.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes only events of these kinds.
+    pub fn kinds(mut self, kinds: &[EventKind]) -> Self {
+        self.kinds = kinds.iter().fold(0, |all, &kind| all | 1 << kind as u8);
+        self
+    }
+
+    /// Takes events with this name, in which `*` stands for any text and `?` for any character. Given several times, any of
+    /// the names will do. Memory has the name `[memory]`.
+    pub fn name(mut self, pattern: &str) -> Self {
+        self.names.push(pattern.to_owned());
+        self
+    }
+
+    /// Takes spans and device work that took at least so long, and nothing that has no length.
+    pub fn min_duration_ns(mut self, ns: u64) -> Self {
+        self.min_duration_ns = ns;
+        self
+    }
+
+    /// Takes what was going on in this time, in nanoseconds since the start of the trace.
+    pub fn time_range_ns(mut self, range: Range<u64>) -> Self {
+        self.time_ns = Some(range);
+        self
+    }
+
+    fn takes_kind(&self, kind: EventKind) -> bool {
+        self.kinds == 0 || self.kinds & (1 << kind as u8) != 0
+    }
+
+    fn takes_name(&self, name: &str) -> bool {
+        self.names.is_empty() || self.names.iter().any(|pattern| matches(pattern.as_bytes(), name.as_bytes()))
+    }
+
+    fn takes_time(&self, start: u64, end: u64) -> bool {
+        let has_length = self.min_duration_ns == 0 || end - start >= self.min_duration_ns;
+        has_length && self.time_ns.as_ref().is_none_or(|time| start < time.end && end >= time.start)
+    }
+}
+
+/// Whether `text` has the form of `pattern`. A `*` that fits too little is tried again with one byte more, and only the
+/// last one can be, so this takes the product of the lengths at most.
+fn matches(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut at, mut of) = (0, 0);
+    let mut last_star = None;
+    while of < text.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                last_star = Some((at, of));
+                at += 1;
+            }
+            Some(b'?') => {
+                at += 1;
+                of += 1;
+                while text.get(of).is_some_and(|byte| byte & 0xC0 == 0x80) {
+                    of += 1;
+                }
+            }
+            Some(byte) if *byte == text[of] => {
+                at += 1;
+                of += 1;
+            }
+            _ => {
+                let Some((star, from)) = last_star else { return false };
+                last_star = Some((star, from + 1));
+                (at, of) = (star + 1, from + 1);
+            }
+        }
+    }
+    pattern[at..].iter().all(|byte| *byte == b'*')
+}
+
+/// The events of a trace that a filter takes. Each is asked about when it is written, so this is no larger for more events.
+#[derive(Debug)]
+pub(crate) struct Selection<'a> {
+    trace: &'a Trace,
+    /// Without one, everything is taken.
+    filter: Option<Filter>,
+    /// By number in the trace: whether the name is taken.
+    names: Vec<bool>,
+}
+
+impl Trace {
+    /// What `filter` takes of it.
+    pub(crate) fn select(&self, filter: Option<&Filter>) -> Selection<'_> {
+        let names = filter.map_or_else(Vec::new, |filter| self.names.iter().map(|n| filter.takes_name(n)).collect());
+        Selection { trace: self, filter: filter.cloned(), names }
+    }
+}
+
+impl Selection<'_> {
+    /// Whether everything is taken.
+    pub(crate) fn is_all(&self) -> bool {
+        self.filter.is_none()
+    }
+
+    /// Whether the span in this row is taken.
+    #[inline]
+    pub(crate) fn span(&self, row: usize) -> bool {
+        let Some(filter) = &self.filter else { return true };
+        let spans = &self.trace.spans;
+        let kind = match spans.kind[row] {
+            SpanKind::Op | SpanKind::Backward => EventKind::Op,
+            SpanKind::Annotation => EventKind::Annotation,
+            SpanKind::Function => EventKind::Function,
+            SpanKind::Runtime => EventKind::Runtime,
+        };
+        filter.takes_kind(kind)
+            && self.names[spans.name[row] as usize]
+            && filter.takes_time(spans.start[row], spans.end(row))
+    }
+
+    /// Whether the work in this row of the device's is taken.
+    pub(crate) fn device(&self, row: usize) -> bool {
+        let Some(filter) = &self.filter else { return true };
+        let work = &self.trace.device[row];
+        let kind = if work.kind == DeviceKind::Annotation { EventKind::Annotation } else { EventKind::Device };
+        filter.takes_kind(kind) && self.names[work.name as usize] && filter.takes_time(work.start, work.end)
+    }
+
+    /// Whether the allocation or free in this row is taken.
+    pub(crate) fn memory(&self, row: usize) -> bool {
+        let Some(filter) = &self.filter else { return true };
+        let at = self.trace.memory[row].at_ns;
+        filter.takes_kind(EventKind::Memory) && filter.takes_name("[memory]") && filter.takes_time(at, at)
+    }
+
+    /// Whether the counter's value or mark in this row is taken.
+    pub(crate) fn instant(&self, row: usize) -> bool {
+        let Some(filter) = &self.filter else { return true };
+        let instant = &self.trace.instants[row];
+        filter.takes_kind(EventKind::Instant)
+            && self.names[instant.name as usize]
+            && filter.takes_time(instant.at, instant.at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn patterns_have_stars_and_question_marks() {
+        for (pattern, text) in [
+            ("", ""),
+            ("*", ""),
+            ("*", "anything"),
+            ("aten::*", "aten::add"),
+            ("*mm", "aten::addmm"),
+            ("a*b*c", "a-b-b-c"),
+            ("a?c", "aéc"),
+            ("[memory]", "[memory]"),
+            ("**a", "bba"),
+        ] {
+            assert!(matches(pattern.as_bytes(), text.as_bytes()), "{pattern} {text}");
+        }
+        for (pattern, text) in [("", "a"), ("a", ""), ("a?c", "ac"), ("aten::*", "aten:add"), ("*mm", "mma")] {
+            assert!(!matches(pattern.as_bytes(), text.as_bytes()), "{pattern} {text}");
+        }
+    }
+}
