@@ -91,6 +91,8 @@ pub(crate) struct Edge {
 /// The beginning of a step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StepMark {
+    /// When the step before it ended.
+    pub(crate) ended: u64,
     pub(crate) ticks: u64,
     /// The system's number of the thread that made the step.
     pub(crate) os_thread: u64,
@@ -123,7 +125,7 @@ impl Session {
         let _quiet = Quiet::new();
         let capture = settings.capture.with_implied();
         let (id, from, carried) = recorder.open_window(capture);
-        let first_step = StepMark { ticks: from.ticks, os_thread: crate::recorder::os_thread_id() };
+        let first_step = StepMark { ended: from.ticks, ticks: from.ticks, os_thread: crate::recorder::os_thread_id() };
         let start = Edge { cut: from, capture };
         let state = SessionState { collecting: capture, edges: vec![start.clone()], carried, steps: vec![first_step] };
         Self {
@@ -169,8 +171,10 @@ impl Session {
         let _quiet = Quiet::new();
         let Some(mut state) = self.lock() else { return };
         // Read under the lock, so that the marks are in the order of time.
+        let ended = self.window.recorder.now().0;
+        // Read again: two steps that touch overlap for programs that add a duration to a start as floats.
         let ticks = self.window.recorder.now().0;
-        state.steps.push(StepMark { ticks, os_thread: crate::recorder::os_thread_id() });
+        state.steps.push(StepMark { ended, ticks, os_thread: crate::recorder::os_thread_id() });
     }
 
     /// The number of the current step.

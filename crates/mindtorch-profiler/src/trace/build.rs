@@ -197,7 +197,7 @@ impl TraceBuilder {
         let marks = &self.contents.steps;
         // The last one is still open while the session is running.
         let last = if self.contents.is_running { 0 } else { self.clock.to_ticks };
-        let ends = marks.iter().skip(1).map(|next| next.ticks).chain([last]);
+        let ends = marks.iter().skip(1).map(|next| next.ended).chain([last]);
         for (number, (mark, end)) in marks.iter().zip(ends).enumerate() {
             let number = number + self.contents.settings.first_step;
             let name = self.names.add_text(format!("ProfilerStep#{number}").into());

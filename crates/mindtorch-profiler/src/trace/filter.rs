@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// What an event is, for filters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
+#[repr(u16)]
 pub enum EventKind {
     /// Operators, backward nodes among them.
     Op,
@@ -17,8 +17,16 @@ pub enum EventKind {
     Function,
     /// Calls of a device's runtime.
     Runtime,
-    /// Work of a device.
-    Device,
+    /// What a device computed.
+    Kernel,
+    /// Memory that a device moved.
+    Copy,
+    /// Memory that a device filled.
+    Set,
+    /// What a device waited for.
+    Sync,
+    /// Scopes of the program, as wide as what a device did in them.
+    DeviceAnnotation,
     /// Allocations and frees.
     Memory,
     /// Counters and marks.
@@ -34,7 +42,7 @@ pub enum EventKind {
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// A bit for each kind; 0 is all.
-    kinds: u8,
+    kinds: u16,
     names: Vec<String>,
     min_duration_ns: u64,
     time_ns: Option<Range<u64>>,
@@ -46,9 +54,9 @@ impl Filter {
         Self::default()
     }
 
-    /// Takes only events of these kinds.
+    /// Takes only events of these kinds; of any, if there are none.
     pub fn kinds(mut self, kinds: &[EventKind]) -> Self {
-        self.kinds = kinds.iter().fold(0, |all, &kind| all | 1 << kind as u8);
+        self.kinds = kinds.iter().fold(0, |all, &kind| all | 1 << kind as u16);
         self
     }
 
@@ -72,7 +80,7 @@ impl Filter {
     }
 
     fn takes_kind(&self, kind: EventKind) -> bool {
-        self.kinds == 0 || self.kinds & (1 << kind as u8) != 0
+        self.kinds == 0 || self.kinds & (1 << kind as u16) != 0
     }
 
     fn takes_name(&self, name: &str) -> bool {
@@ -161,7 +169,13 @@ impl Selection<'_> {
     pub(crate) fn device(&self, row: usize) -> bool {
         let Some(filter) = &self.filter else { return true };
         let work = &self.trace.device[row];
-        let kind = if work.kind == DeviceKind::Annotation { EventKind::Annotation } else { EventKind::Device };
+        let kind = match work.kind {
+            DeviceKind::Kernel => EventKind::Kernel,
+            DeviceKind::Copy => EventKind::Copy,
+            DeviceKind::Set => EventKind::Set,
+            DeviceKind::Sync => EventKind::Sync,
+            DeviceKind::Annotation => EventKind::DeviceAnnotation,
+        };
         filter.takes_kind(kind) && self.names[work.name as usize] && filter.takes_time(work.start, work.end)
     }
 

@@ -1,4 +1,5 @@
-//! The calls into the accelerator's runtime, as traces show them.
+//! The calls into the accelerator's runtime, as traces show them: by the names that CUDA has for them. Programs that read
+//! traces know launches and copies by these names and no others.
 
 use mindtorch_profiler::{Capture, Name, Span, SpanArgs, SpanKind, capture};
 
@@ -32,17 +33,17 @@ impl RuntimeCall {
 
     fn name(self) -> &'static str {
         match self {
-            Self::Malloc => "npuMalloc",
-            Self::Free => "npuFree",
-            Self::LaunchKernel => "npuLaunchKernel",
-            Self::MemcpyAsync => "npuMemcpyAsync",
-            Self::EventRecord => "npuEventRecord",
-            Self::EventQuery => "npuEventQuery",
-            Self::EventSynchronize => "npuEventSynchronize",
-            Self::StreamWaitEvent => "npuStreamWaitEvent",
-            Self::StreamQuery => "npuStreamQuery",
-            Self::StreamSynchronize => "npuStreamSynchronize",
-            Self::DeviceSynchronize => "npuDeviceSynchronize",
+            Self::Malloc => "cudaMalloc",
+            Self::Free => "cudaFree",
+            Self::LaunchKernel => "cudaLaunchKernel",
+            Self::MemcpyAsync => "cudaMemcpyAsync",
+            Self::EventRecord => "cudaEventRecord",
+            Self::EventQuery => "cudaEventQuery",
+            Self::EventSynchronize => "cudaEventSynchronize",
+            Self::StreamWaitEvent => "cudaStreamWaitEvent",
+            Self::StreamQuery => "cudaStreamQuery",
+            Self::StreamSynchronize => "cudaStreamSynchronize",
+            Self::DeviceSynchronize => "cudaDeviceSynchronize",
         }
     }
 }

@@ -12,6 +12,9 @@ use std::sync::mpsc::Receiver;
 use std::thread::{current, park};
 use std::time::Instant;
 
+/// The number that traces show for the default stream, as CUDA's profiler does: programs that read traces take 0 for none.
+pub(super) const DEFAULT_STREAM_SHOWN: u16 = 7;
+
 pub(super) struct Worker {
     executor: &'static Executor,
     submitted: Receiver<(StreamId, Job)>,
@@ -70,7 +73,7 @@ impl Worker {
             device_span(&DeviceSpan {
                 name,
                 device: self.executor.device,
-                stream: stream.number(),
+                stream: DEFAULT_STREAM_SHOWN + stream.number(),
                 begin,
                 end: Recorder::global().now(),
                 is_copy: copy.is_some(),

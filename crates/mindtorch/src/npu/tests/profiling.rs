@@ -1,8 +1,11 @@
 //! What the profiler sees of an accelerator.
 
 use super::{Busy, MIB, device};
+use crate::npu::worker::DEFAULT_STREAM_SHOWN;
 use crate::npu::{Event, Npu, StreamId};
-use mindtorch_profiler::{Capture, Device, DeviceSpanRef, Name, Session, Span, SpanArgs, SpanKind, SpanRef, Trace};
+use mindtorch_profiler::{
+    Capture, Device, DeviceKind, DeviceSpanRef, Name, Session, Span, SpanArgs, SpanKind, SpanRef, Trace,
+};
 
 const DEFAULT: StreamId = StreamId::DEFAULT;
 
@@ -28,10 +31,10 @@ fn kernels_are_linked_to_their_launches_within_their_operators() {
     let trace = session.stop();
     let work = work_of(&trace, npu);
     let [kernel, copy] = &*work else { panic!("{work:?}") };
-    assert_eq!((kernel.name(), kernel.is_copy(), kernel.bytes()), ("add_kernel", false, 0));
-    assert_eq!((copy.name(), copy.is_copy(), copy.bytes()), ("Memcpy HtoD", true, 4096));
-    for (span, call) in [(kernel, "npuLaunchKernel"), (copy, "npuMemcpyAsync")] {
-        assert_eq!((span.stream(), span.is_cut()), (stream.number(), false));
+    assert_eq!((kernel.name(), kernel.kind(), kernel.bytes()), ("add_kernel", DeviceKind::Kernel, 0));
+    assert_eq!((copy.name(), copy.kind(), copy.bytes()), ("Memcpy HtoD", DeviceKind::Copy, 4096));
+    for (span, call) in [(kernel, "cudaLaunchKernel"), (copy, "cudaMemcpyAsync")] {
+        assert_eq!((span.stream(), span.is_cut()), (u32::from(DEFAULT_STREAM_SHOWN + stream.number()), false));
         let launch = span.launched_by().expect("the launch was recorded");
         assert_eq!((launch.name(), launch.kind()), (call, SpanKind::Runtime));
         assert_eq!(launch.parent().unwrap().name(), "aten::add on the npu");
@@ -96,8 +99,8 @@ fn calls_that_wait_are_spans_of_the_host() {
     let trace = session.stop();
     let is_call = |span: &SpanRef<'_>| span.parent().is_some_and(|parent| parent.name() == "a host that waits");
     let calls: Vec<&str> = trace.spans().filter(is_call).map(|span| span.name()).collect();
-    let expected = "npuEventRecord npuStreamWaitEvent npuEventSynchronize npuEventQuery npuStreamSynchronize \
-                    npuStreamQuery npuDeviceSynchronize npuMalloc npuFree";
+    let expected = "cudaEventRecord cudaStreamWaitEvent cudaEventSynchronize cudaEventQuery cudaStreamSynchronize \
+                    cudaStreamQuery cudaDeviceSynchronize cudaMalloc cudaFree";
     assert_eq!(calls, expected.split(' ').collect::<Vec<_>>());
 }
 
