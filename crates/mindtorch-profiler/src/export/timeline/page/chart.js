@@ -120,15 +120,23 @@ class Chart {
     view.show(this.#cursor - view.span / 2, this.#cursor + view.span / 2);
   }
 
-  /** Moves the cursor to the next column that shows another state. */
+  /** Moves the cursor to the next column that shows another state; past the edge the view goes with it. */
   #moveCursor(direction) {
-    const { view } = this;
+    const { view, series } = this;
     const { columns } = this.drawing;
     const within = this.#cursor !== null && view.has(this.#cursor);
     let column = within ? view.column(this.#cursor, columns.length) : direction > 0 ? -1 : columns.length;
     const index = columns[column];
     do column += direction;
     while (within && columns[column] === index);
+    const next = series.times[series.indexAt(view.end) + 1];
+    const previous = series.times[series.indexAt(view.start)] - view.span / columns.length;
+    const beyond = direction > 0 ? next : previous;
+    if (columns[column] === undefined && beyond >= 0) {
+      this.#cursor = beyond;
+      view.show(beyond - view.span / 2, beyond + view.span / 2);
+      return;
+    }
     this.#cursor = view.start + ((clamp(column, 0, columns.length - 1) + 0.5) / columns.length) * view.span;
   }
 

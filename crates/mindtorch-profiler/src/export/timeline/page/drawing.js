@@ -42,29 +42,26 @@ class Drawing {
     this.#drawSteps();
   }
 
-  /** Paints in the screen's pixels, from the top area down, and each to the bottom: the next covers what is its own. */
+  /** Paints in the screen's pixels, a rectangle for each run of equal columns; a path takes twice as long. */
   #drawAreas(scale, limit) {
     const { context, columns, series } = this;
     const left = Math.round(this.plot.left * scale);
     const bottom = Math.round(this.plot.bottom * scale);
-    const height = bottom - Math.round(this.plot.top * scale);
-    const sums = Float64Array.from(columns, (index) => series.totalAt(index));
-    for (const category of series.shown.reverse()) {
-      let y = bottom;
-      context.beginPath();
-      context.moveTo(left, bottom);
-      for (let column = 0; column < columns.length; column++) {
-        const next = bottom - Math.round((sums[column] / limit) * height);
-        sums[column] -= series.sizeAt(category, columns[column]);
-        if (next === y) continue;
-        context.lineTo(left + column, y);
-        context.lineTo(left + column, next);
-        y = next;
-      }
-      context.lineTo(left + columns.length, y);
-      context.lineTo(left + columns.length, bottom);
+    const perByte = (bottom - Math.round(this.plot.top * scale)) / limit;
+    const sums = new Float64Array(columns.length);
+    for (const category of series.shown) {
+      let run = { from: 0, low: 0, high: 0 };
+      const fill = (to) => context.fillRect(left + run.from, bottom - run.high, to - run.from, run.high - run.low);
       context.fillStyle = this.colour(`category-${category}`);
-      context.fill();
+      for (let column = 0; column < columns.length; column++) {
+        const low = Math.round(sums[column] * perByte);
+        sums[column] += series.sizeAt(category, columns[column]);
+        const high = Math.round(sums[column] * perByte);
+        if (low === run.low && high === run.high) continue;
+        if (run.high > run.low) fill(column);
+        run = { from: column, low, high };
+      }
+      if (run.high > run.low) fill(columns.length);
     }
   }
 
