@@ -24,6 +24,12 @@ pub enum Error {
         /// The name that was asked for.
         given: String,
     },
+    /// There is nothing that a picture could show.
+    #[error("there is no {metric} to draw: nothing was recorded that took any")]
+    NothingToDraw {
+        /// What was to be drawn.
+        metric: StackMetric,
+    },
 }
 
 impl Error {

@@ -3,14 +3,17 @@
 
 mod chrome;
 mod file;
+#[cfg(feature = "flame-graph")]
+mod flame_graph;
 mod folded;
 mod frame;
-
-pub use frame::parts as frame_parts;
 mod json;
+mod path_tree;
+mod speedscope;
 
 pub use chrome::ChromeTrace;
 pub use folded::StackMetric;
+pub use frame::parts as frame_parts;
 
 use crate::capture::Capture;
 use crate::error::Error;
@@ -96,6 +99,50 @@ impl Trace {
     /// ```
     pub fn write_stacks(&self, mut out: impl Write, metric: StackMetric) -> io::Result<()> {
         folded::write(self, metric, &mut out)
+    }
+
+    /// Writes the trace for <https://www.speedscope.app>; see [`Trace::write_speedscope`]. The file is treated as by
+    /// [`Trace::export_chrome_trace`].
+    ///
+    /// # Errors
+    /// When the system refuses the file. What was there before is then still there.
+    pub fn export_speedscope(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let path = path.as_ref();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        file::write(path, holds_source_paths(self), |out| self.write_speedscope(out, &name))
+    }
+
+    /// Writes the trace in speedscope's own format to `out`: every thread and every stream of a device as a profile, in
+    /// nanoseconds, and what source stacks took, if they were captured. `name` is what the file says its name is.
+    ///
+    /// Spans of a thread that overlap without nesting are in further profiles, each with its own times.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn write_speedscope(&self, mut out: impl Write, name: &str) -> io::Result<()> {
+        speedscope::write(self, name, &mut out)
+    }
+
+    /// Draws the stacks of [`Trace::write_stacks`] as a flame graph: an SVG picture, which a browser shows, zooms and
+    /// searches. The file is treated as by [`Trace::export_chrome_trace`].
+    ///
+    /// # Errors
+    /// [`Error::NothingToDraw`] if nothing took time by this metric, and when the system refuses the file. What was there
+    /// before is then still there.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("flames.svg");
+    /// use mindtorch_profiler::{Session, StackMetric, record_function};
+    /// let session = Session::start();
+    /// drop(record_function!("work"));
+    /// session.stop().export_flame_graph(&path, StackMetric::SelfCpuTime)?;
+    /// # Ok::<(), mindtorch_profiler::Error>(())
+    /// ```
+    #[cfg(feature = "flame-graph")]
+    pub fn export_flame_graph(&self, path: impl AsRef<Path>, metric: StackMetric) -> Result<(), Error> {
+        let graph = flame_graph::FlameGraph::of(self, metric).ok_or(Error::NothingToDraw { metric })?;
+        file::write(path.as_ref(), holds_source_paths(self), |out| graph.write(out))
     }
 }
 
