@@ -1,23 +1,24 @@
-# Each target sets up what it needs, in .venv (and .venv-torch), and does again only what has changed.
+# Each target sets up what it needs, in .venv (and .venv-torch, .venv-readers), and does again only what has changed.
 
 PYTHON ?= python3
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := .venv
 TORCH_VENV := .venv-torch
+READERS_VENV := .venv-readers
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := $(VENV)/bin
 # What the extension module is made of.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(wildcard crates/*/Cargo.toml) \
-	$(shell find crates/mindtorch-profiler/src crates/mindtorch/src crates/mindtorch-python/src -name '*.rs')
+	$(shell find crates/mindtorch-profiler/src crates/mindtorch/src crates/mindtorch-python/src -type f)
 WHEELS := $(TARGET)/wheels
 
-.PHONY: help demo test lint bench test-torch clean
+.PHONY: help demo test lint bench test-torch test-readers clean
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed ## Train a model under the profiler, on both devices: tables, traces, a memory plot.
 	$(BIN)/python examples/demo.py
@@ -46,9 +47,12 @@ bench: $(VENV)/.installed $(TORCH_VENV)/.installed ## Measure: the engine agains
 test-torch: $(TORCH_VENV)/.installed ## Compare with PyTorch, which this installs (several GB).
 	KINETO_LOG_LEVEL=6 $(TORCH_VENV)/bin/python -m pytest tests/torch
 
+test-readers: $(READERS_VENV)/.installed $(TORCH_VENV)/.installed ## Open our files and PyTorch's in programs that read them.
+	$(READERS_VENV)/bin/python -m pytest tests/readers
+
 clean: ## Remove what was built.
 	$(CARGO) clean
-	rm -rf $(VENV) $(TORCH_VENV) demo-output python/mindtorch_v2/*.so
+	rm -rf $(VENV) $(TORCH_VENV) $(READERS_VENV) demo-output readers-output python/mindtorch_v2/*.so
 
 $(VENV)/.tools: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -66,9 +70,21 @@ $(TORCH_VENV)/.tools: pyproject.toml
 	$(TORCH_VENV)/bin/pip install --group torch
 	@touch $@
 
+$(READERS_VENV)/.tools: pyproject.toml
+	sh scripts/chromium.sh
+	$(PYTHON) -m venv $(READERS_VENV)
+	$(READERS_VENV)/bin/pip install --upgrade "pip>=25.1"
+	$(READERS_VENV)/bin/pip install --group readers
+	@command -v npm >/dev/null || { echo "npm is needed, to install speedscope: apt-get install npm" >&2; exit 1; }
+	npm install --prefix $(READERS_VENV) --no-save --no-audit --no-fund --loglevel error "speedscope@^1.25"
+	@touch $@
+
 # An installed wheel, not the source tree: what users get.
-$(TORCH_VENV)/.installed: $(TORCH_VENV)/.tools $(VENV)/.tools $(SOURCES) $(shell find python -name '*.py')
+$(WHEELS)/.built: $(VENV)/.tools $(SOURCES) $(shell find python -name '*.py')
 	rm -rf "$(WHEELS)"
 	$(BIN)/maturin build --release --quiet --out "$(WHEELS)"
-	$(TORCH_VENV)/bin/pip install --force-reinstall --no-deps "$(WHEELS)"/*.whl
+	@touch $@
+
+$(TORCH_VENV)/.installed $(READERS_VENV)/.installed: %/.installed: %/.tools $(WHEELS)/.built
+	$*/bin/pip install --force-reinstall --no-deps "$(WHEELS)"/*.whl
 	@touch $@

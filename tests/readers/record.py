@@ -1,0 +1,29 @@
+"""Runs every program under one library and writes its Chrome traces: ``record.py LIBRARY DEVICE DIRECTORY``.
+
+In a process of its own, so that PyTorch can be recorded where it is installed and ours where its readers are.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import programs
+
+
+def record(library: Any, device: str, directory: Path) -> None:
+    """Write PROGRAM.json and, for TensorBoard, a directory PROGRAM with a compressed file as the handler names it."""
+    for name, program in programs.PROGRAMS.items():
+        handler = library.profiler.tensorboard_trace_handler(str(directory / name), "worker0", use_gzip=True)
+        path = str(directory / f"{name}.json")
+        program(library, device, lambda prof, path=path: prof.export_chrome_trace(path))
+        program(library, device, handler)
+
+
+if __name__ == "__main__":
+    library, device, directory = sys.argv[1:]
+    record(importlib.import_module(library), device, Path(directory))
