@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+DATA = ROOT / "tests" / "data" / "readers"
 TORCH_PYTHON = os.environ.get("TORCH_PYTHON", str(ROOT / ".venv-torch" / "bin" / "python"))
 BROWSER = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 BROWSER_OPTIONS = [
@@ -42,7 +43,7 @@ BROWSER_OPTIONS = [
 
 @dataclass(frozen=True)
 class Traces:
-    """A directory for each recorder, with PROGRAM.json and, as TensorBoard's handler left it, a directory PROGRAM."""
+    """A directory for each recorder, with PROGRAM.json and, from TensorBoard's handler, a directory tensorboard."""
 
     torch: Path
     ours: Path

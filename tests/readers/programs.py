@@ -20,7 +20,7 @@ def sgd(torch: Any, device: str, ready: Callable[[Any], None]) -> None:
     """Two training steps of a small network, with shapes."""
     torch.manual_seed(0)
     model = network(torch, device)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, fused=True)
     x, y = torch.randn(32, 8).to(device), torch.randn(32, 4).to(device)
     with torch.profiler.profile(activities=activities(torch, device), on_trace_ready=ready, record_shapes=True):
         for _ in range(2):
@@ -109,8 +109,8 @@ def steps(torch: Any, device: str, ready: Callable[[Any], None]) -> None:
     """A schedule that leaves a step out, warms up for one and records some."""
     torch.manual_seed(0)
     model = network(torch, device)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    x, y = torch.randn(32, 8).to(device), torch.randn(32, 4).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, fused=True)
+    x, y = torch.randn(32, 8), torch.randn(32, 4)
     with torch.profiler.profile(
         activities=activities(torch, device),
         schedule=torch.profiler.schedule(wait=1, warmup=1, active=STEPS, repeat=1),
@@ -118,7 +118,7 @@ def steps(torch: Any, device: str, ready: Callable[[Any], None]) -> None:
         record_shapes=True,
     ) as prof:
         for _ in range(2 + STEPS):
-            train(torch, model, optimizer, x, y)
+            train(torch, model, optimizer, x.to(device), y.to(device))
             prof.step()
 
 

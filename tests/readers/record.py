@@ -16,9 +16,9 @@ import programs
 
 
 def record(library: Any, device: str, directory: Path) -> None:
-    """Write PROGRAM.json and, for TensorBoard, a directory PROGRAM with a compressed file as the handler names it."""
+    """Write PROGRAM.json, and a directory for TensorBoard, in which each program is a worker."""
     for name, program in programs.PROGRAMS.items():
-        handler = library.profiler.tensorboard_trace_handler(str(directory / name), "worker0", use_gzip=True)
+        handler = library.profiler.tensorboard_trace_handler(str(directory / "tensorboard"), name, use_gzip=True)
         path = str(directory / f"{name}.json")
         program(library, device, lambda prof, path=path: prof.export_chrome_trace(path))
         program(library, device, handler)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.profiler.compare import check
 from tests.readers import perfetto_ui, trees
+from tests.readers.files import compressed, events_of
 from tests.readers.perfetto_ui import PerfettoUi
 
 if TYPE_CHECKING:
@@ -20,7 +19,9 @@ if TYPE_CHECKING:
     from tests.readers.conftest import Servers, Traces
 
 Open = "Callable[[Path], PerfettoUi]"
-SPANS = "select id, parent_id, name from slice where category in ('cpu_op', 'user_annotation') order by ts, id"
+SPANS = (
+    "select id, parent_id, iif(category in ('cpu_op', 'user_annotation'), name, '') as name from slice order by ts, id"
+)
 
 ON_THREADS = (
     "select tid, slice.name, category, dur from slice join thread_track on track_id = thread_track.id"
@@ -32,16 +33,6 @@ ON_THREADS = (
 def show(page: Page, serve: Servers) -> Open:
     address = serve(perfetto_ui.FILES)
     return lambda path: PerfettoUi(page, address, path)
-
-
-def events_of(path: Path) -> list[dict[str, Any]]:
-    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    return json.loads(content)["traceEvents"]
-
-
-def compressed(directory: Path) -> Path:
-    (path,) = directory.iterdir()
-    return path
 
 
 def check_answers(ui: PerfettoUi, events: list[dict[str, Any]]) -> None:
@@ -79,7 +70,7 @@ def test_nothing_is_lost_with_stacks_and_memory(traces: Traces, show: Open) -> N
 
 
 def test_steps_on_the_device_are_drawn(traces: Traces, show: Open, screenshots: Path) -> None:
-    path = compressed(traces.npu / "steps")
+    path = compressed(traces.npu, "steps")
     ui = show(path)
     events = events_of(path)
     check_answers(ui, events)
