@@ -1,12 +1,15 @@
 //! Chrome traces: what is in the file, event by event. Clocks and threads are the test's own, so that the text is exact.
 
+mod support;
+
 use mindtorch_profiler::{
-    Capture, Device, DeviceSpan, Inputs, ManualClock, Memory, Name, Recorder, Session, SessionBuilder, SpanArgs,
-    SpanKind, Stack, ThreadWriter, Trace,
+    Capture, ChromeTrace, Device, DeviceSpan, EventKind, Filter, Inputs, ManualClock, Memory, Name, Recorder, Session,
+    SessionBuilder, SpanArgs, SpanKind, Stack, ThreadWriter, Trace,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io::{self, Write};
+use support::in_own_process_with;
 
 /// Some second in 2026.
 const NOW: u64 = 1_790_900_000_123_456_789;
@@ -43,16 +46,17 @@ fn op(name: &str) -> SpanArgs {
     SpanArgs::new(SpanKind::Op, Name::new(name))
 }
 
-fn json(trace: &Trace) -> String {
+fn text(trace: &Trace) -> String {
     let mut text = Vec::new();
-    trace.chrome_trace().name("trace.json").host_name("host").process_name("program").write(&mut text).unwrap();
+    let chrome = trace.chrome_trace().name("trace.json").host_name("host").process_name("program").rank(0, 1);
+    chrome.write(&mut text).unwrap();
     String::from_utf8(text).unwrap()
 }
 
 /// The text without what differs between runs.
 fn redacted(trace: &Trace) -> String {
     let pid = trace.pid();
-    let text = json(trace);
+    let text = text(trace);
     serde_json::from_str::<Value>(&text).unwrap();
     let index = format!("\"sort_index\":{pid}}}");
     let redact = |line: &str| {
@@ -63,7 +67,7 @@ fn redacted(trace: &Trace) -> String {
 }
 
 fn parsed(trace: &Trace) -> Value {
-    serde_json::from_str(&json(trace)).unwrap()
+    serde_json::from_str(&text(trace)).unwrap()
 }
 
 fn events(file: &Value) -> &[Value] {
@@ -255,7 +259,7 @@ fn names_are_exact_whatever_is_in_them() {
     for (event, name) in spans(&file).iter().zip(names).skip(1) {
         assert_eq!(event["args"]["note"], name);
         assert_eq!(event["args"]["Call stack"], name);
-        assert_eq!(event["args"]["stack"], serde_json::json!([name]));
+        assert_eq!(event["args"]["stack"], json!([name]));
     }
     for phase in ["C", "i"] {
         let of_phase = events(&file).iter().filter(|event| event["ph"] == phase && event["s"] != "g");
@@ -274,7 +278,7 @@ fn frames_are_split_into_file_line_and_function() {
     let trace = session.stop();
     let file = parsed(&trace);
     let args = &span(&file, "op")["args"];
-    assert_eq!(args["stack"], serde_json::json!(["we\"ird.py:2:f", "a (1): b.py:30:<lambda>", "main"]));
+    assert_eq!(args["stack"], json!(["we\"ird.py:2:f", "a (1): b.py:30:<lambda>", "main"]));
     assert_eq!(args["Call stack"], "we\"ird.py(2): f;a (1): b.py(30): <lambda>;main");
 }
 
@@ -288,7 +292,7 @@ fn metadata_is_kept_whatever_it_is() {
         }
         builder.metadata("traceEvents", "a").metadata("traceEvents_user", "b").metadata("with_stack", "c")
     });
-    let text = json(&session.stop());
+    let text = text(&session.stop());
     let file: Value = serde_json::from_str(&text).unwrap();
     for key in hostile {
         assert_eq!(file[key], key);
@@ -394,7 +398,7 @@ fn counters_that_are_no_numbers_are_strings() {
     let file = parsed(&session.stop());
     let counters = events(&file).iter().filter(|event| event["ph"] == "C");
     let values: Vec<Value> = counters.map(|event| event["args"]["value"].clone()).collect();
-    assert_eq!(Value::from(values), serde_json::json!(["NaN", "Infinity", "-Infinity", 0.1, -1e300, 3.0]));
+    assert_eq!(Value::from(values), json!(["NaN", "Infinity", "-Infinity", 0.1, -1e300, 3.0]));
 }
 
 #[test]
@@ -427,10 +431,172 @@ fn a_trace_can_be_written_again_after_a_failure() {
         program.run(&mut thread, &annotation("work"), 10);
     }
     let trace = session.stop();
-    let whole = json(&trace);
+    let whole = text(&trace);
     for room in [0, 100_000, 200_000] {
         let error = trace.write_chrome_trace(Full(room), "x").unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
     }
-    assert_eq!(json(&trace), whole);
+    assert_eq!(text(&trace), whole);
+}
+
+#[test]
+fn the_head_says_where_the_process_stands_among_others() {
+    let program = Program::new();
+    let session = program.profile(|builder| builder);
+    let trace = session.stop();
+    let head = |chrome: ChromeTrace<'_>| {
+        let mut text = Vec::new();
+        chrome.write(&mut text).unwrap();
+        serde_json::from_slice::<Value>(&text).unwrap()
+    };
+    let of_rank = head(trace.chrome_trace().rank(3, 8).with_modules(true).device_properties_json("[{\"id\":0}]"));
+    let expected = json!({"backend": "", "rank": 3, "world_size": 8, "pg_count": 0, "pg_config": []});
+    assert_eq!(of_rank["distributedInfo"], expected);
+    assert_eq!(of_rank["deviceProperties"], json!([{"id": 0}]));
+    assert_eq!(of_rank["with_modules"], 1);
+    let told = [("distributedInfo".to_owned(), "{\"backend\":\"nccl\",\"rank\":1}".to_owned())];
+    let of_user = head(trace.chrome_trace().rank(3, 8).metadata_json(&told));
+    assert_eq!(of_user["distributedInfo"], json!({"backend": "nccl", "rank": 1}));
+    assert!(of_user.get("with_modules").is_none());
+}
+
+#[test]
+fn the_rank_is_that_of_the_environment() {
+    let test = "the_rank_is_that_of_the_environment";
+    let scenario = || {
+        let mut text = Vec::new();
+        Session::start().stop().write_chrome_trace(&mut text, "").unwrap();
+        let file: Value = serde_json::from_slice(&text).unwrap();
+        let info = &file["distributedInfo"];
+        let expected = std::env::var("WORLD_SIZE").map_or((0, 1), |_| (2, 4));
+        assert_eq!((info["rank"].as_u64(), info["world_size"].as_u64()), (Some(expected.0), Some(expected.1)));
+    };
+    in_own_process_with(test, &[("RANK", Some("2")), ("WORLD_SIZE", Some("4"))], scenario);
+    in_own_process_with(test, &[("RANK", None), ("WORLD_SIZE", None)], scenario);
+}
+
+/// Operators on two threads, backward nodes, device work, memory, counters and functions: something of everything.
+fn busy_trace(rounds: u64) -> Trace {
+    let program = Program::new();
+    let mut main = program.recorder.thread(11, Some("main"));
+    let mut engine = program.recorder.thread(12, None);
+    let session = program.profile(|builder| builder.record_shapes(true).with_stack(true).profile_memory(true));
+    let inputs = Inputs::encode().tensor("float", &[2, 3], &[3, 1]).finish();
+    for round in 0..rounds {
+        let function = SpanArgs::new(SpanKind::Function, Name::new(&format!("train.py({}): step", round % 20)));
+        let function = main.begin(&function.call(7, None)).unwrap();
+        program.run(&mut main, &op("aten::mm").inputs(inputs).sequence(round), 500 + round % 700);
+        let launch = main.begin(&SpanArgs::new(SpanKind::Runtime, Name::new("npuLaunchKernel"))).unwrap();
+        let begin = program.recorder.now();
+        program.clock.advance(30);
+        let kernel = DeviceSpan {
+            name: Name::new("gemm"),
+            device: 0,
+            stream: 1,
+            begin,
+            end: program.recorder.now(),
+            is_copy: false,
+            bytes: 0,
+            launched_by: Some(launch.id()),
+        };
+        main.end(launch);
+        main.device_span(&kernel);
+        let (bytes, allocated) = (64, 64 * (round as i64 + 1));
+        main.memory(&Memory {
+            address: 0xf000 + round,
+            bytes,
+            device: Device::Cpu,
+            allocated,
+            reserved: 0,
+            stack: Stack::NONE,
+        });
+        main.end(function);
+        let node = SpanArgs::new(SpanKind::Backward, Name::new("MmBackward0")).sequence(round).forward_thread(1);
+        program.run(&mut engine, &node, 900);
+        if round % 3 == 0 {
+            engine.counter(Name::new("loss"), 1.0 / (round as f64 + 1.0));
+        }
+        program.run(&mut main, &annotation(&format!("note {}", "x".repeat(round as usize % 40))), 10);
+        session.step();
+    }
+    session.stop()
+}
+
+fn filtered(trace: &Trace, filter: &Filter) -> Value {
+    let mut text = Vec::new();
+    trace
+        .chrome_trace()
+        .name("trace.json")
+        .host_name("host")
+        .process_name("program")
+        .rank(0, 1)
+        .filter(filter)
+        .write(&mut text)
+        .unwrap();
+    serde_json::from_slice(&text).unwrap()
+}
+
+#[test]
+fn a_filter_takes_some_of_the_events_as_they_are() {
+    let trace = busy_trace(50);
+    let whole = parsed(&trace);
+    let is_arrow = |event: &Value| event["ph"] == "s" || event["ph"] == "f";
+    let filters = [
+        Filter::new(),
+        Filter::new().kinds(&[EventKind::Op]),
+        Filter::new().kinds(&[EventKind::Op]).name("aten::*"),
+        Filter::new().kinds(&[EventKind::Device, EventKind::Runtime]),
+        Filter::new().kinds(&[EventKind::Device]),
+        Filter::new().kinds(&[EventKind::Function, EventKind::Memory, EventKind::Instant]),
+        Filter::new().min_duration_ns(520),
+        Filter::new().time_range_ns(10_000..20_000),
+        Filter::new().name("no such name"),
+    ];
+    let mut sizes = Vec::new();
+    for filter in &filters {
+        let part = filtered(&trace, filter);
+        // What is there is in the whole, in the same order, to the last argument.
+        let mut rest = events(&whole).iter();
+        for event in events(&part) {
+            assert!(rest.any(|other| other == event), "{event} {filter:?}");
+        }
+        let mut heads = [part.clone(), whole.clone()];
+        heads.iter_mut().for_each(|file| drop(file.as_object_mut().unwrap().remove("traceEvents")));
+        assert_eq!(heads[0], heads[1]);
+        assert_eq!(events(&part).last().unwrap()["name"], "Record Window End");
+        // Arrows have two ends.
+        let mut ends: Vec<(String, u64)> = Vec::new();
+        for event in events(&part).iter().filter(|event| is_arrow(event)) {
+            ends.push((event["cat"].to_string(), event["id"].as_u64().unwrap()));
+        }
+        ends.sort();
+        assert!(ends.chunks(2).all(|pair| pair.len() == 2 && pair[0] == pair[1]), "{filter:?}");
+        sizes.push((spans(&part).len(), ends.len() / 2));
+    }
+    assert_eq!(events(&filtered(&trace, &filters[0])), events(&whole));
+    assert_eq!(sizes[..6], [(300, 100), (100, 50), (50, 0), (100, 50), (50, 0), (50, 0)]);
+    assert!(sizes[6].0 > 50 && sizes[6].0 < 200, "{:?}", sizes[6]);
+    assert!(sizes[7].0 > 20 && sizes[7].0 < 60, "{:?}", sizes[7]);
+    assert_eq!(sizes[8], (0, 0));
+}
+
+#[test]
+fn the_size_is_estimated_within_a_quarter() {
+    let filters = [
+        Filter::new().kinds(&[EventKind::Op]),
+        Filter::new().kinds(&[EventKind::Function, EventKind::Memory]),
+        Filter::new().min_duration_ns(1_100),
+        Filter::new().time_range_ns(0..50_000),
+    ];
+    for rounds in [0, 1, 100, 10_000] {
+        let trace = busy_trace(rounds);
+        let check = |chrome: ChromeTrace<'_>| {
+            let mut text = Vec::new();
+            chrome.write(&mut text).unwrap();
+            let ratio = chrome.estimated_bytes() as f64 / text.len() as f64;
+            assert!((0.8..1.25).contains(&ratio), "{rounds} rounds: {} bytes, {ratio:.3} of them", text.len());
+        };
+        check(trace.chrome_trace());
+        filters.iter().for_each(|filter| check(trace.chrome_trace().filter(filter)));
+    }
 }

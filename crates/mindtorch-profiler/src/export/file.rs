@@ -35,14 +35,15 @@ fn is_gzip(path: &Path) -> bool {
 }
 
 fn fill(file: &mut File, gzip: bool, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    if gzip {
-        // Level 1: traces are repetitive, and higher levels take several times as long for little.
-        let mut encoder = GzEncoder::new(file, Compression::new(1));
-        content(&mut encoder)?;
-        encoder.finish()?.flush()
-    } else {
-        content(file)
-    }
+    if gzip { compress(file, content) } else { content(file) }
+}
+
+/// Passes on what `content` writes, compressed.
+pub(super) fn compress(out: &mut dyn Write, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    // Level 1: traces are repetitive, and higher levels take several times as long for little.
+    let mut encoder = GzEncoder::new(out, Compression::new(1));
+    content(&mut encoder)?;
+    encoder.finish()?.flush()
 }
 
 /// How a path is to be written.

@@ -1,5 +1,6 @@
 //! JSON text, streamed through one buffer.
 
+use super::digits::{push_int, push_micros, push_number};
 use std::io::{self, Write};
 
 /// The buffer goes to the writer when it has grown past this.
@@ -11,11 +12,13 @@ const FULL: usize = 64 * 1024;
 pub(super) struct JsonWriter<'a> {
     out: &'a mut dyn Write,
     buffer: Vec<u8>,
+    /// What has left the buffer.
+    passed_on: u64,
 }
 
 impl<'a> JsonWriter<'a> {
     pub(super) fn new(out: &'a mut dyn Write) -> Self {
-        Self { out, buffer: Vec::with_capacity(FULL + FULL / 4) }
+        Self { out, buffer: Vec::with_capacity(FULL + FULL / 4), passed_on: 0 }
     }
 
     /// Appends finished text.
@@ -30,9 +33,16 @@ impl<'a> JsonWriter<'a> {
         self.buffer.extend_from_slice(text);
     }
 
+    /// Appends a number that is not negative.
     #[inline]
-    pub(super) fn int(&mut self, number: impl itoa::Integer) {
-        self.raw(itoa::Buffer::new().format(number));
+    pub(super) fn number(&mut self, number: u64) {
+        push_number(&mut self.buffer, number);
+    }
+
+    /// Appends an integer.
+    #[inline]
+    pub(super) fn int(&mut self, number: impl Into<i64>) {
+        push_int(&mut self.buffer, number.into());
     }
 
     /// Appends a string literal.
@@ -63,6 +73,11 @@ impl<'a> JsonWriter<'a> {
         if self.buffer.len() >= FULL { self.pass_on() } else { Ok(()) }
     }
 
+    /// The bytes that were written so far.
+    pub(super) fn position(&self) -> u64 {
+        self.passed_on + self.buffer.len() as u64
+    }
+
     pub(super) fn finish(mut self) -> io::Result<()> {
         self.pass_on()?;
         self.out.flush()
@@ -71,19 +86,10 @@ impl<'a> JsonWriter<'a> {
     #[cold]
     fn pass_on(&mut self) -> io::Result<()> {
         self.out.write_all(&self.buffer)?;
+        self.passed_on += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())
     }
-}
-
-/// Appends nanoseconds as microseconds with three decimals. The only place where times become text, so that equal times
-/// are equal texts and nothing is rounded.
-#[inline]
-pub(super) fn push_micros(out: &mut Vec<u8>, ns: u64) {
-    let rest = (ns % 1000) as u32;
-    out.extend_from_slice(itoa::Buffer::new().format(ns / 1000).as_bytes());
-    let digit = |value: u32| b'0' + (value % 10) as u8;
-    out.extend_from_slice(&[b'.', digit(rest / 100), digit(rest / 10), digit(rest)]);
 }
 
 /// Appends `text` as a string literal.
@@ -118,21 +124,6 @@ pub(super) fn push_escaped(out: &mut Vec<u8>, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn micros(ns: u64) -> String {
-        let mut out = Vec::new();
-        push_micros(&mut out, ns);
-        String::from_utf8(out).unwrap()
-    }
-
-    #[test]
-    fn times_have_three_decimals_and_are_exact() {
-        assert_eq!(micros(0), "0.000");
-        assert_eq!(micros(7), "0.007");
-        assert_eq!(micros(1_020), "1.020");
-        assert_eq!(micros(3_865_636_529_078_274), "3865636529078.274");
-        assert_eq!(micros(u64::MAX), "18446744073709551.615");
-    }
 
     #[test]
     fn every_character_survives_a_parser() {

@@ -2,6 +2,7 @@
 //! times.
 
 mod chrome;
+mod digits;
 mod file;
 #[cfg(feature = "flame-graph")]
 mod flame_graph;

@@ -9,7 +9,7 @@ use super::records::for_each_record;
 use super::repeated::repeated_operators;
 use super::rows::{DeviceKind, DeviceRow, InstantRow, MemoryRow, ThreadRow};
 use super::sites::SiteStacks;
-use super::{Header, Origin, Step, Trace};
+use super::{Derived, Header, Origin, Step, Trace};
 use crate::capture::Capture;
 use crate::clock::TickScale;
 use crate::names::{Name, Stack};
@@ -154,6 +154,7 @@ impl TraceBuilder {
             memory: self.memory,
             instants: self.instants,
             steps,
+            derived: Derived::default(),
             quiet: QuietDrop::default(),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::columns::{SelfAndTotal, SpanColumns, Sparse};
 use super::nesting::NO_PARENT;
-use super::{Header, Step, Trace};
+use super::{Derived, Header, Step, Trace};
 use crate::quiet::QuietDrop;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -33,6 +33,7 @@ impl Trace {
             memory: Vec::new(),
             instants: Vec::new(),
             steps: Vec::new(),
+            derived: Derived::default(),
             quiet: QuietDrop::default(),
         };
         let mut numbers: FxHashMap<Arc<str>, u32> = FxHashMap::default();

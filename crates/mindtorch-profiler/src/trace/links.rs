@@ -3,56 +3,108 @@
 use super::columns::{SpanColumns, Sparse};
 use super::rows::ThreadRow;
 use crate::recorder::SpanKind;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::ops::Range;
 
-/// A forward operator and the backward node that it made, as rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Link {
-    pub(crate) forward: u32,
-    pub(crate) backward: u32,
+/// Forward operators and the backward nodes that they made.
+#[derive(Debug, Default)]
+pub(crate) struct Links {
+    /// As rows, in the order of the nodes.
+    pub(crate) pairs: Vec<(u32, u32)>,
+    /// Places in `pairs`, in the order of the operators.
+    pub(crate) by_forward: Vec<u32>,
 }
 
-/// Links each backward node with the last-begun forward operator of its sequence number on the forward thread, in the order
-/// of the nodes.
+impl Links {
+    pub(super) fn new(pairs: Vec<(u32, u32)>) -> Self {
+        let mut by_forward: Vec<u32> = (0..pairs.len() as u32).collect();
+        by_forward.sort_unstable_by_key(|&place| pairs[place as usize].0);
+        Self { pairs, by_forward }
+    }
+}
+
+/// One bit for each of so many things. Hash sets of rows would take more memory than the rows themselves.
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn new(count: usize) -> Self {
+        Self(vec![0; count.div_ceil(64)])
+    }
+
+    fn get(&self, at: usize) -> bool {
+        self.0[at / 64] >> (at % 64) & 1 != 0
+    }
+
+    /// Sets a bit, and says whether it was not set before.
+    fn set(&mut self, at: usize) -> bool {
+        let is_new = !self.get(at);
+        self.0[at / 64] |= 1 << (at % 64);
+        is_new
+    }
+}
+
+/// Passes each backward node to `link`, in order, with the last-begun forward operator of its sequence number on the
+/// forward thread, and whether it is the first node of that operator: one whose graph is kept may run again.
 ///
 /// What the autograd engine wraps around a node (`evaluate_function`) has the same number. It is neither: no link begins
 /// or ends there.
-fn all_links(spans: &SpanColumns, threads: &[ThreadRow]) -> Vec<Link> {
-    if spans.detail_rows.is_empty() {
-        return Vec::new();
+fn for_each_link(spans: &SpanColumns, threads: &[ThreadRow], mut link: impl FnMut(u32, u32, bool)) {
+    if spans.detail_rows.is_empty() || !spans.kind.contains(&SpanKind::Backward) {
+        return;
     }
     let sequence = |row: usize| spans.detail(row).and_then(|detail| detail.sequence());
-    let is_backward = |row: usize| spans.kind[row] == SpanKind::Backward;
-    let numbered: Vec<usize> = (0..spans.len()).filter(|&row| sequence(row).is_some()).collect();
-    let wraps = |&row: &usize| {
+    let mut is_wrapper = Bits::new(spans.len());
+    let nodes = || (0..spans.len()).filter(|&row| spans.kind[row] == SpanKind::Backward && sequence(row).is_some());
+    for row in nodes() {
         let parent = spans.parent[row] as usize;
-        let is_wrapped = is_backward(row) && parent < row && sequence(parent) == sequence(row);
-        is_wrapped.then_some(parent)
-    };
-    let wrappers: FxHashSet<usize> = numbered.iter().filter_map(wraps).collect();
-    let mut forward: FxHashMap<(u32, Option<u64>), usize> = FxHashMap::default();
-    for thread in threads {
-        let first = numbered.partition_point(|&row| row < thread.spans.start);
-        for &row in numbered[first..].iter().take_while(|&&row| row < thread.spans.end) {
-            if spans.kind[row] == SpanKind::Op && !wrappers.contains(&row) {
-                forward.insert((thread.number, sequence(row)), row);
-            }
+        if parent < row && sequence(parent) == sequence(row) {
+            is_wrapper.set(parent);
         }
     }
-    let link = |&row: &usize| {
-        let detail = spans.detail(row)?;
-        let from = *forward.get(&(detail.forward_thread, detail.sequence()))?;
-        let is_later = spans.start[from] <= spans.start[row];
-        is_later.then_some(Link { forward: from as u32, backward: row as u32 })
+    let is_forward =
+        |row: &usize| spans.kind[*row] == SpanKind::Op && sequence(*row).is_some() && !is_wrapper.get(*row);
+    // By thread, by sequence number, and of one number the last first. Programs count up, so little is to be sorted.
+    let mut by_number: Vec<&ThreadRow> = threads.iter().collect();
+    by_number.sort_by_key(|thread| thread.number);
+    let mut forward: Vec<u32> = Vec::new();
+    let mut of_threads: Vec<(u32, Range<usize>)> = Vec::new();
+    // A joined trace has a thread several times.
+    for same in by_number.chunk_by(|one, other| one.number == other.number) {
+        let first = forward.len();
+        for thread in same {
+            forward.extend(thread.spans.clone().filter(is_forward).map(|row| row as u32));
+        }
+        forward[first..].sort_unstable_by_key(|&row| (sequence(row as usize), Reverse(row)));
+        of_threads.push((same[0].number, first..forward.len()));
+    }
+    let last_of = |thread: u32, number: Option<u64>| {
+        let thread = of_threads.binary_search_by_key(&thread, |(of_thread, _)| *of_thread).ok()?;
+        let range = &of_threads[thread].1;
+        let before = forward[range.clone()].partition_point(|&row| sequence(row as usize) < number);
+        let place = range.start + before;
+        (place < range.end && sequence(forward[place] as usize) == number).then_some(place)
     };
-    numbered.iter().filter(|&&row| is_backward(row) && !wrappers.contains(&row)).filter_map(link).collect()
+    let mut is_linked = Bits::new(forward.len());
+    for row in nodes().filter(|&row| !is_wrapper.get(row)) {
+        let found = spans.detail(row).and_then(|detail| last_of(detail.forward_thread, detail.sequence()));
+        if let Some(place) = found
+            && spans.start[forward[place] as usize] <= spans.start[row]
+        {
+            link(forward[place], row as u32, is_linked.set(place));
+        }
+    }
 }
 
-/// The links of each operator with the first run of its node: with `retain_graph` there may be more.
-pub(crate) fn forward_links(spans: &SpanColumns, threads: &[ThreadRow]) -> Vec<Link> {
-    let mut linked: FxHashSet<u32> = FxHashSet::default();
-    let mut links = all_links(spans, threads);
-    links.retain(|link| linked.insert(link.forward));
+/// The links of each operator with the first run of its node, as rows, in the order of the nodes.
+pub(super) fn forward_links(spans: &SpanColumns, threads: &[ThreadRow]) -> Vec<(u32, u32)> {
+    let mut links = Vec::new();
+    for_each_link(spans, threads, |forward, backward, is_first| {
+        if is_first {
+            links.push((forward, backward));
+        }
+    });
+    links.shrink_to_fit();
     links
 }
 
@@ -62,9 +114,10 @@ pub(super) fn take_forward_stacks(spans: &mut SpanColumns, threads: &[ThreadRow]
     if !spans.kind.contains(&SpanKind::Backward) {
         return;
     }
-    let links = all_links(spans, threads);
-    let stacks: FxHashMap<u32, u32> =
-        links.iter().map(|link| (link.backward, spans.stack.get(link.forward as usize))).collect();
+    let mut stacks: FxHashMap<u32, u32> = FxHashMap::default();
+    for_each_link(spans, threads, |forward, backward, _| {
+        stacks.insert(backward, spans.stack.get(forward as usize));
+    });
     // By row: the stack, one higher, of the backward node that it is part of.
     let mut inherited = Sparse::<u32>::default();
     for row in 0..spans.len() {

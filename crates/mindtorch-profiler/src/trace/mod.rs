@@ -3,6 +3,7 @@
 mod build;
 mod columns;
 mod contexts;
+mod derived;
 mod filter;
 mod joined;
 mod launches;
@@ -19,9 +20,10 @@ mod usage;
 
 pub(crate) use build::TraceBuilder;
 pub(crate) use columns::{SpanColumns, SpanFlags, Sparse};
+pub(crate) use derived::Derived;
 pub(crate) use filter::Selection;
 pub use filter::{EventKind, Filter};
-pub(crate) use links::{Link, forward_links};
+pub(crate) use links::Links;
 pub(crate) use nanos::Nanos;
 pub(crate) use nesting::Nesting;
 pub use rows::{DeviceKind, MemoryRow, ThreadRow};
@@ -64,6 +66,7 @@ pub struct Trace {
     pub(crate) instants: Vec<InstantRow>,
     /// In the order of time.
     pub(crate) steps: Vec<Step>,
+    pub(crate) derived: Derived,
     pub(crate) quiet: QuietDrop,
 }
 
@@ -108,6 +111,14 @@ pub(crate) struct Origin {
     pub(crate) device_properties: Option<String>,
     /// Other keys of the file's head and their JSON texts, `distributedInfo` among them.
     pub(crate) metadata_json: Vec<(String, String)>,
+}
+
+impl Origin {
+    /// Whether the trace was read from a file.
+    pub(crate) fn is_file(&self) -> bool {
+        let said = [&self.host_name, &self.process_name, &self.trace_id, &self.accelerator, &self.device_properties];
+        said.iter().any(|text| text.is_some()) || !self.metadata_json.is_empty()
+    }
 }
 
 impl Trace {
@@ -212,32 +223,10 @@ impl Trace {
         !self.spans.line.is_empty() || self.spans.kind.contains(&crate::recorder::SpanKind::Function)
     }
 
-    /// Functions are numbered from 1 in the order of rows. For every row the number of the innermost function, itself or
-    /// around it, or 0; empty if there are no functions.
-    pub fn innermost_functions(&self) -> Vec<u32> {
-        if !self.has_functions() {
-            return Vec::new();
-        }
-        let mut innermost: Vec<u32> = Vec::with_capacity(self.spans.len());
-        let mut count = 0;
-        for row in 0..self.spans.len() {
-            let around = innermost.get(self.spans.parent[row] as usize).copied().unwrap_or(0);
-            let is_function = self.spans.kind[row] == crate::recorder::SpanKind::Function;
-            count += u32::from(is_function);
-            innermost.push(if is_function { count } else { around });
-        }
-        innermost
-    }
-
     /// The rows of operators that are one call of the program with the operator around them, in order: a composite that
     /// calls another overload of itself.
     pub fn repeated_operators(&self) -> &[u32] {
         &self.repeated
-    }
-
-    /// Forward operators and the backward nodes that they made, as rows, in the order of the nodes.
-    pub fn forward_links(&self) -> Vec<(u32, u32)> {
-        forward_links(&self.spans, &self.threads).iter().map(|link| (link.forward, link.backward)).collect()
     }
 
     /// The bytes of memory that the trace's spans take.

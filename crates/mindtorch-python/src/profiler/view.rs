@@ -1,6 +1,6 @@
 //! A trace, with what Python asks of it: the order of events, who contains whom, numbers that are worked out once.
 
-use mindtorch_profiler::{Average, Capture, Device, DeviceSpanRef, MemoryRow, MemoryUsage, SpanRef, Trace};
+use mindtorch_profiler::{Average, Capture, Device, DeviceSpanRef, MemoryRow, SpanRef, Trace};
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
@@ -10,9 +10,7 @@ pub(crate) struct TraceView {
     order: OnceLock<Vec<Event>>,
     links: OnceLock<Links>,
     flows: OnceLock<FxHashMap<u32, Flow>>,
-    functions: OnceLock<Vec<u32>>,
     kernels: OnceLock<FxHashMap<u32, Vec<u32>>>,
-    usage: OnceLock<MemoryUsage>,
 }
 
 /// What an event is a row of.
@@ -41,15 +39,7 @@ struct Links {
 
 impl TraceView {
     pub(crate) fn new(trace: Trace) -> Self {
-        Self {
-            trace,
-            order: OnceLock::new(),
-            links: OnceLock::new(),
-            flows: OnceLock::new(),
-            functions: OnceLock::new(),
-            kernels: OnceLock::new(),
-            usage: OnceLock::new(),
-        }
+        Self { trace, order: OnceLock::new(), links: OnceLock::new(), flows: OnceLock::new(), kernels: OnceLock::new() }
     }
 
     pub(super) fn captures(&self, flag: Capture) -> bool {
@@ -169,7 +159,7 @@ impl TraceView {
     pub(super) fn flow(&self, row: u32) -> Option<Flow> {
         let flows = self.flows.get_or_init(|| {
             let mut flows = FxHashMap::default();
-            for ((forward, backward), id) in self.trace.forward_links().into_iter().zip(1..) {
+            for (&(forward, backward), id) in self.trace.forward_links().iter().zip(1..) {
                 // A node that runs again has the arrow of its first run.
                 flows.entry(forward).or_insert(Flow { id, kind: 1, is_start: true });
                 flows.entry(backward).or_insert(Flow { id, kind: 1, is_start: false });
@@ -186,7 +176,7 @@ impl TraceView {
 
     /// The numbers of the function in a row, and of the one around it.
     pub(super) fn function_numbers(&self, row: u32) -> (u32, u32) {
-        let functions = self.functions.get_or_init(|| self.trace.innermost_functions());
+        let functions = self.trace.innermost_functions();
         let around = self.span(row).parent().map_or(0, |parent| functions[parent.row()]);
         (functions[row as usize], around)
     }
@@ -207,7 +197,7 @@ impl TraceView {
 
     /// What was in use on a device, before and after.
     pub(super) fn usage(&self, device: Device, start_ns: u64, end_ns: u64) -> (i64, i64) {
-        self.usage.get_or_init(|| self.trace.memory_usage()).around(device, start_ns, end_ns)
+        self.trace.memory_usage().around(device, start_ns, end_ns)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What was captured with spans, inputs and stacks, as arguments of events. Few are distinct, so each is made once and
 //! then copied.
 
+use crate::export::digits::push_int;
 use crate::export::frame;
 use crate::export::json::{push_escaped, push_text};
 use crate::names::{Input, Inputs, Stack};
@@ -8,7 +9,7 @@ use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// Past this the texts are forgotten and made anew, so that a program with ever new stacks does not fill the memory.
-const MOST_BYTES: usize = 32 << 20;
+const MOST_BYTES: usize = 12 << 20;
 
 /// Finished texts by the id of what they show.
 #[derive(Default)]
@@ -72,9 +73,9 @@ fn push_inputs(out: &mut Vec<u8>, inputs: &[Input]) {
 /// A tensor's sizes or strides, a list of them for a list of tensors, and nothing for anything else.
 fn push_numbers(out: &mut Vec<u8>, input: &Input, pick: for<'a> fn(&'a [i64], &'a [i64]) -> &'a [i64]) {
     match input {
-        Input::Tensor { dims, strides, .. } => push_list(out, pick(dims, strides), |out, number| {
-            out.extend_from_slice(itoa::Buffer::new().format(*number).as_bytes());
-        }),
+        Input::Tensor { dims, strides, .. } => {
+            push_list(out, pick(dims, strides), |out, number| push_int(out, *number));
+        }
         Input::TensorList(list) => push_list(out, list, |out, input| push_numbers(out, input, pick)),
         Input::Value { .. } => out.extend_from_slice(b"[]"),
     }

@@ -1,53 +1,62 @@
 //! What is said of functions only: their numbers, and where they were called.
 
+use super::ChromeWriter;
 use crate::export::frame;
-use crate::export::json::JsonWriter;
+use crate::export::json::push_escaped;
 use crate::recorder::SpanKind;
-use crate::trace::Trace;
 
-/// The functions of a trace.
-pub(super) struct Functions<'a> {
-    trace: &'a Trace,
-    /// See [`Trace::innermost_functions`].
-    innermost: Vec<u32>,
-}
+/// Tells texts about callers from those that begin events; see [`super::texts::Key`].
+const CALLER: u32 = u32::MAX;
 
-impl<'a> Functions<'a> {
-    pub(super) fn of(trace: &'a Trace) -> Self {
-        Self { trace, innermost: trace.innermost_functions() }
-    }
-
+impl ChromeWriter<'_, '_> {
     /// Begins the arguments of a function.
-    pub(super) fn write(&self, json: &mut JsonWriter<'_>, row: usize) {
+    pub(super) fn write_function(&mut self, row: usize, thread: usize) {
         let spans = &self.trace.spans;
-        json.raw(",\"args\":{\"Python id\":");
-        json.int(self.innermost[row]);
-        json.raw(",\"Python thread\":");
-        json.int(self.trace.thread_of(row));
+        let innermost = self.trace.innermost_functions();
+        self.json.raw(",\"args\":{\"Python id\":");
+        self.json.number(innermost[row].into());
+        self.json.raw(",\"Python thread\":");
+        self.json.number(thread as u64);
         let parent = spans.parent[row] as usize;
-        if let Some(&around) = self.innermost.get(parent).filter(|&&around| around != 0) {
-            json.raw(",\"Python parent id\":");
-            json.int(around);
+        if let Some(&around) = innermost.get(parent).filter(|&&around| around != 0) {
+            self.json.raw(",\"Python parent id\":");
+            self.json.number(around.into());
         }
         let line = spans.line.get(row);
         if line != 0
-            && let Some(file) = self.file_around(parent)
+            && let Some(caller) = self.function_around(parent)
         {
-            json.raw(",\"CallFrom\":");
-            json.text(&format!("{file}:{line}"));
+            self.write_caller(caller, line);
         }
         if let Some(module) = spans.module.get(row).checked_sub(1) {
-            json.raw(",\"Python module id\":");
-            json.int(module);
+            self.json.raw(",\"Python module id\":");
+            self.json.number(module.into());
         }
     }
 
-    /// The file of the innermost function that is at or around a row.
-    fn file_around(&self, mut row: usize) -> Option<&'a str> {
+    /// The file of the function with this name, and the line in it.
+    fn write_caller(&mut self, caller: u32, line: u32) {
+        let name = self.trace.name(caller);
+        let before_line = self.texts.get([caller, 0, 0, CALLER], |out| {
+            if let Some((file, _, _)) = frame::parts(name) {
+                out.extend_from_slice(b",\"CallFrom\":\"");
+                push_escaped(out, file);
+                out.push(b':');
+            }
+        });
+        if !before_line.is_empty() {
+            self.json.bytes(before_line);
+            self.json.number(line.into());
+            self.json.raw("\"");
+        }
+    }
+
+    /// The name of the innermost function that is at or around a row.
+    fn function_around(&self, mut row: usize) -> Option<u32> {
         let spans = &self.trace.spans;
         while row < spans.len() {
             if spans.kind[row] == SpanKind::Function {
-                return frame::parts(self.trace.name(spans.name[row])).map(|(file, _, _)| file);
+                return Some(spans.name[row]);
             }
             row = spans.parent[row] as usize;
         }

@@ -24,9 +24,11 @@ impl ChromeWriter<'_, '_> {
         streams.sort_unstable();
         for of_device in streams.chunk_by(|one, other| one.0 == other.0) {
             let device = u32::from(of_device[0].0);
-            self.write_process(device, process, &format!("NPU {device}"), FIRST_DEVICE + device);
+            let label = format!("{} {device}", self.accelerator.label);
+            self.write_process(device, process, &label, FIRST_DEVICE + device);
             for &(_, stream) in of_device {
-                self.write_thread(device, u64::from(stream), &format!("stream {stream}"));
+                // With torch's blank at the end.
+                self.write_thread(device, u64::from(stream), &format!("stream {stream} "));
             }
             self.json.checkpoint()?;
         }
@@ -52,7 +54,7 @@ impl ChromeWriter<'_, '_> {
 
     fn write_sort_index(&mut self, what: &str, pid: u32, tid: u64, index: u64) {
         self.begin_label(what, pid, tid, "sort_index");
-        self.json.int(index);
+        self.json.number(index);
         self.json.raw("}},\n");
     }
 
@@ -68,10 +70,9 @@ impl ChromeWriter<'_, '_> {
 }
 
 /// The file name of this program.
-pub(super) fn program_name() -> String {
-    let program = std::env::current_exe().ok();
-    let name = program.as_deref().and_then(|path| path.file_name());
-    name.map_or_else(|| "process".to_owned(), |name| name.to_string_lossy().into_owned())
+pub(super) fn program_name() -> Option<String> {
+    let program = std::env::current_exe().ok()?;
+    Some(program.file_name()?.to_string_lossy().into_owned())
 }
 
 /// The name of this machine.

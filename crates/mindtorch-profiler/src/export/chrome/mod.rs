@@ -5,27 +5,34 @@
 //! that touch it; then device work, what names the processes and threads, instants, and `Record Window End`. Times are
 //! microseconds since `baseTimeNanoseconds`.
 
+mod accelerator;
 mod captured;
+mod device;
+mod estimate;
 mod flows;
 mod functions;
+mod head;
 mod instants;
 mod labels;
 mod metadata;
-mod names;
 mod spans;
 mod steps;
+mod texts;
 
-use super::json::JsonWriter;
+use super::json::{JsonWriter, push_text};
 use super::{file, holds_source_paths};
 use crate::capture::Capture;
 use crate::error::Error;
-use crate::trace::{MemoryUsage, Trace};
+use crate::trace::{Filter, MemoryUsage, Selection, Trace};
+use accelerator::Accelerator;
+use captured::CapturedTexts;
 use flows::Flows;
-use metadata::Value;
-use names::EscapedNames;
+use head::Rank;
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
+use steps::StepCursor;
+use texts::Texts;
 
 /// Torch counts from a multiple of this, so that times in microseconds are exact as 64-bit floats: a quarter of a year.
 const BASE_SECONDS: u64 = 7_889_238;
@@ -50,11 +57,28 @@ pub struct ChromeTrace<'a> {
     process_name: Option<&'a str>,
     trace_id: &'a str,
     metadata: &'a [(String, String)],
+    device_properties: Option<&'a str>,
+    with_modules: bool,
+    rank: Option<Rank>,
+    filter: Option<&'a Filter>,
+    gzip: bool,
 }
 
 impl<'a> ChromeTrace<'a> {
     pub(super) fn new(trace: &'a Trace) -> Self {
-        Self { trace, name: Cow::Borrowed(""), host_name: None, process_name: None, trace_id: "", metadata: &[] }
+        Self {
+            trace,
+            name: Cow::Borrowed(""),
+            host_name: None,
+            process_name: None,
+            trace_id: "",
+            metadata: &[],
+            device_properties: None,
+            with_modules: false,
+            rank: None,
+            filter: None,
+            gzip: false,
+        }
     }
 
     /// What the file says its name is.
@@ -87,6 +111,38 @@ impl<'a> ChromeTrace<'a> {
         self
     }
 
+    /// The devices of the machine, as the text of a JSON list. A text that is not JSON makes the file invalid.
+    pub fn device_properties_json(mut self, list: &'a str) -> Self {
+        self.device_properties = Some(list);
+        self
+    }
+
+    /// Whether the hierarchy of modules was asked for.
+    pub fn with_modules(mut self, on: bool) -> Self {
+        self.with_modules = on;
+        self
+    }
+
+    /// The number of this process among those that work together. What is not said is read from the environment variables
+    /// `RANK` and `WORLD_SIZE`; a process without is rank 0 of 1. Metadata with the key `distributedInfo` says more.
+    pub fn rank(mut self, rank: u64, world_size: u64) -> Self {
+        self.rank = Some(Rank { rank, world_size });
+        self
+    }
+
+    /// Writes only the events that the filter takes, with the numbers that they have in the whole trace, and arrows between
+    /// them.
+    pub fn filter(mut self, filter: &'a Filter) -> Self {
+        self.filter = Some(filter);
+        self
+    }
+
+    /// Compresses what [`ChromeTrace::write`] writes. Files are compressed if their name says so.
+    pub fn gzip(mut self, on: bool) -> Self {
+        self.gzip = on;
+        self
+    }
+
     /// Writes the file at `path`, as [`Trace::export_chrome_trace`] does. Its name is the path, unless one was given.
     ///
     /// # Errors
@@ -96,21 +152,25 @@ impl<'a> ChromeTrace<'a> {
         if self.name.is_empty() {
             self.name = Cow::Owned(path.to_string_lossy().into_owned());
         }
-        file::write(path, holds_source_paths(self.trace), |out| self.write(out))
+        file::write(path, holds_source_paths(self.trace), |out| self.write_text(out))
     }
 
-    /// Writes the text to `out`, in pieces of 64 KiB.
+    /// Writes the text to `out`, in pieces of 64 KiB, or compressed ones if [`ChromeTrace::gzip`] says so. Takes some
+    /// megabytes of memory, whatever the size of the trace.
     ///
     /// # Errors
     /// When `out` fails.
     pub fn write(&self, mut out: impl Write) -> io::Result<()> {
-        let mut writer = ChromeWriter::new(self.trace, &mut out);
+        if self.gzip { file::compress(&mut out, |out| self.write_text(out)) } else { self.write_text(&mut out) }
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut writer = self.begin(out);
         self.write_head(&mut writer);
-        let process = self.process_name.map_or_else(labels::program_name, str::to_owned);
         writer.write_spans()?;
         writer.write_device_spans()?;
         writer.write_window();
-        writer.write_labels(&process)?;
+        writer.write_labels(&self.name_of_process())?;
         writer.write_memory()?;
         writer.write_instants()?;
         writer.write_window_end();
@@ -121,43 +181,24 @@ impl<'a> ChromeTrace<'a> {
         json.finish()
     }
 
-    fn write_head(&self, writer: &mut ChromeWriter<'_, '_>) {
-        let (header, json) = (&self.trace.header, &mut writer.json);
-        json.raw("{\"schemaVersion\":1,\n\"deviceProperties\":[],\n");
-        if !self.trace_id.is_empty() {
-            json.raw("\"trace_id\":");
-            json.text(self.trace_id);
-            json.raw(",\n");
+    fn begin<'w>(&self, out: &'w mut dyn Write) -> ChromeWriter<'a, 'w> {
+        let trace = self.trace;
+        let captures = |flag| trace.capture().contains(flag);
+        ChromeWriter {
+            trace,
+            json: JsonWriter::new(out),
+            selection: trace.select(self.filter),
+            accelerator: Accelerator::of(trace),
+            texts: Texts::new(),
+            captured: CapturedTexts::default(),
+            flows: Flows::of(trace),
+            steps: StepCursor::new(trace),
+            usage: captures(Capture::MEMORY).then(|| trace.memory_usage()),
+            usage_near: 0,
+            shows_shapes: captures(Capture::SHAPES),
+            shows_stacks: captures(Capture::STACK),
+            origin_ns: trace.header.start_epoch_ns - base_ns(trace),
         }
-        let switches = [
-            ("profile_memory", Capture::MEMORY),
-            ("with_stack", Capture::STACK),
-            ("record_shapes", Capture::SHAPES),
-            ("with_flops", Capture::FLOPS),
-        ];
-        for (key, _) in switches.iter().filter(|(_, flag)| header.capture.contains(*flag)) {
-            json.text(key);
-            json.raw(":1,\n");
-        }
-        for (key, value) in metadata::distinct(&header.metadata, self.metadata) {
-            json.text(&key);
-            json.raw(":");
-            match value {
-                Value::Text(text) => json.text(text),
-                Value::Json(text) => json.raw(text),
-            }
-            json.raw(",\n");
-        }
-        if header.lost > 0 {
-            json.raw("\"lost_events\":");
-            json.int(header.lost);
-            json.raw(",\n");
-        }
-        json.raw("\"host_name\":");
-        json.text(&self.host_name.map_or_else(labels::host_name, str::to_owned));
-        json.raw(",\n\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":");
-        json.int(base_ns(self.trace));
-        json.raw(",\n\"traceEvents\":[\n");
     }
 }
 
@@ -170,29 +211,23 @@ fn base_ns(trace: &Trace) -> u64 {
 struct ChromeWriter<'a, 'w> {
     trace: &'a Trace,
     json: JsonWriter<'w>,
-    names: EscapedNames,
-    flows: Flows,
+    selection: Selection<'a>,
+    accelerator: Accelerator,
+    texts: Texts,
+    captured: CapturedTexts,
+    flows: Flows<'a>,
+    steps: StepCursor<'a>,
     /// If memory was collected.
-    usage: Option<MemoryUsage>,
+    usage: Option<MemoryUsage<'a>>,
+    /// Where the last amount was found.
+    usage_near: usize,
+    shows_shapes: bool,
+    shows_stacks: bool,
     /// What is added to a time of the trace to make it one of the file.
     origin_ns: u64,
-    /// The events that were numbered so far.
-    numbered: usize,
 }
 
-impl<'a, 'w> ChromeWriter<'a, 'w> {
-    fn new(trace: &'a Trace, out: &'w mut dyn Write) -> Self {
-        Self {
-            trace,
-            json: JsonWriter::new(out),
-            names: EscapedNames::new(&trace.names),
-            flows: Flows::of(trace),
-            usage: trace.capture().contains(Capture::MEMORY).then(|| trace.memory_usage()),
-            origin_ns: trace.header.start_epoch_ns - base_ns(trace),
-            numbered: 0,
-        }
-    }
-
+impl ChromeWriter<'_, '_> {
     /// The field `ts` for a time of the trace.
     fn time(&mut self, at_ns: u64) {
         self.json.raw(",\"ts\":");
@@ -206,16 +241,15 @@ impl<'a, 'w> ChromeWriter<'a, 'w> {
 
     fn place(&mut self, pid: u32, tid: u64) {
         self.json.raw(",\"pid\":");
-        self.json.int(pid);
+        self.json.number(pid.into());
         self.json.raw(",\"tid\":");
-        self.json.int(tid);
+        self.json.number(tid);
     }
 
-    /// The argument `Ev Idx`: events are numbered in the order of the file.
-    fn number(&mut self) {
-        self.json.raw("\"Ev Idx\":");
-        self.json.int(self.numbered);
-        self.numbered += 1;
+    /// The string literal for the name with this number in the trace.
+    fn write_name(&mut self, name: u32) {
+        let text = self.trace.name(name);
+        self.json.bytes(self.texts.get([name, 0, 1, 0], |out| push_text(out, text)));
     }
 
     /// The window itself, for torch's tools.

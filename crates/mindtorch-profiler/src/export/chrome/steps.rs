@@ -1,28 +1,35 @@
-//! Which step a time lies in, for times that mostly rise.
+//! Which step a time lies in, for times that mostly lie in the step of the one before.
 
 use crate::trace::Trace;
 
-/// Remembers the step of the last time that was asked for, and walks on from there.
+/// Remembers the step of the last time that was asked for.
 pub(super) struct StepCursor<'a> {
     trace: &'a Trace,
-    /// The place of the step among the trace's.
-    at: usize,
+    from: u64,
+    until: u64,
+    number: u64,
 }
 
 impl<'a> StepCursor<'a> {
     pub(super) fn new(trace: &'a Trace) -> Self {
-        Self { trace, at: 0 }
+        Self { trace, from: 0, until: 0, number: 0 }
     }
 
     #[inline]
-    pub(super) fn step_at(&mut self, at_ns: u64) -> usize {
+    pub(super) fn step_at(&mut self, at_ns: u64) -> u64 {
+        if at_ns < self.from || at_ns >= self.until {
+            self.find(at_ns);
+        }
+        self.number
+    }
+
+    #[cold]
+    fn find(&mut self, at_ns: u64) {
         let steps = &self.trace.steps;
-        if steps.get(self.at).is_some_and(|step| step.start > at_ns) {
-            self.at = steps.partition_point(|step| step.start <= at_ns).saturating_sub(1);
-        }
-        while steps.get(self.at + 1).is_some_and(|next| next.start <= at_ns) {
-            self.at += 1;
-        }
-        steps.get(self.at).map_or(self.trace.header.first_step, |step| step.number)
+        // What is before the first step counts as part of it.
+        let at = steps.partition_point(|step| step.start <= at_ns).saturating_sub(1);
+        self.from = if at == 0 { 0 } else { steps[at].start };
+        self.until = steps.get(at + 1).map_or(u64::MAX, |next| next.start);
+        self.number = steps.get(at).map_or(self.trace.header.first_step, |step| step.number) as u64;
     }
 }
