@@ -197,7 +197,7 @@ impl SpeedscopeWriter<'_, '_> {
         self.json.raw(if kind == 'O' { "{\"type\":\"O\",\"frame\":" } else { "{\"type\":\"C\",\"frame\":" });
         self.json.int(frame);
         self.json.raw(",\"at\":");
-        self.json.int(at);
+        self.json.number(at);
         self.json.raw("}");
     }
 
@@ -216,7 +216,7 @@ impl SpeedscopeWriter<'_, '_> {
             let mut before = "[";
             for &frame in path {
                 json.raw(before);
-                json.int(first_frame + frame as usize);
+                json.number((first_frame + frame as usize) as u64);
                 before = ",";
             }
             json.raw("]");
@@ -230,7 +230,7 @@ impl SpeedscopeWriter<'_, '_> {
             }
             json.raw(separator);
             separator = ",\n";
-            json.int(ns);
+            json.number(ns);
             json.checkpoint()
         })?;
         json.raw("\n]}");
@@ -245,6 +245,6 @@ impl SpeedscopeWriter<'_, '_> {
         self.json.raw(",\"name\":");
         self.json.text(name);
         self.json.raw(",\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":");
-        self.json.int(end);
+        self.json.number(end);
     }
 }
