@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 DATA = memory_page.ten_states()
 TOTALS = [sum(at) for at in zip(*DATA["sizes"], strict=True)]
-COLOURS = ["#009e73", "#e69f00", "#f0e442", "#cc79a7", "#d55e00", "#0072b2", "#56b4e9", "#999999"]
+COLOURS = ["#009e73", "#e69f00", "#f0e442", "#56b4e9", "#d55e00", "#0072b2", "#cc79a7", "#3f3f46"]
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def pixels(page: Page, time: float) -> Counter[str]:
     script = """(x) => {
         const canvas = document.getElementById("canvas");
         const column = new OffscreenCanvas(1, canvas.height).getContext("2d");
-        column.drawImage(canvas, -Math.round(x), 0);
+        column.drawImage(canvas, -Math.round((x * canvas.width) / canvas.clientWidth), 0);
         const { data } = column.getImageData(0, 0, 1, canvas.height);
         const hex = (value) => value.toString(16).padStart(2, "0");
         return Array.from({ length: canvas.height }, (_, y) => data.subarray(4 * y, 4 * y + 4))
@@ -346,7 +346,7 @@ def test_the_table_holds_every_block_of_the_peak(page: Page) -> None:
             nanoseconds = 600_000 - block["allocated_ns"]
             age = f"{nanoseconds / 1000:#.4g} µs" if nanoseconds >= 1000 else f"{nanoseconds} ns"
         share = f"{100 * block['bytes'] / TOTALS[6]:.1f} %"
-        operator = block["operator"] or "(outside any operator)"
+        operator = block["operator"] or "(not recorded)"
         where = block["stack"][0] if block["stack"] else "no stack was recorded"
         expected.append((bytes_text(block["bytes"]), share, CATEGORIES[block["category"]], operator, age, where))
     assert table(page, 0, 1, 2, 3, 4, 5) == expected

@@ -9,7 +9,7 @@ class Blocks {
   constructor({ categories, peak }) {
     Object.assign(this, { categories, peak });
     this.blocks = peak.blocks.map((block) => {
-      const operator = block.operator || "(outside any operator)";
+      const operator = block.operator || (block.allocated_ns === null ? "(not recorded)" : "(outside any operator)");
       const text = [block.address, categories[block.category], operator, ...block.stack].join("\n").toLowerCase();
       return { ...block, operator, text, frames: block.stack.join("\n") };
     });
@@ -167,6 +167,8 @@ function details({ blocks, stacks }) {
 function lifeOf({ address, bytes, allocated_ns: allocated, freed_ns: freed }) {
   const born = allocated === null ? "allocated before the recording" : `allocated at ${timeText(allocated)}`;
   const died = freed === null ? "alive at the end" : `freed at ${timeText(freed)}`;
-  return `${exactBytes(bytes)} at ${address}, ${born}, ${died}`;
+  // Blocks of which nothing is known are told as one, which has no address.
+  const place = Number(address) === 0 ? "" : ` at ${address}`;
+  return `${exactBytes(bytes)}${place}, ${born}, ${died}`;
 }
 

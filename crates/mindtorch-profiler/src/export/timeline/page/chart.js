@@ -16,9 +16,9 @@ class Chart {
     this.draw();
   }
 
-  draw() {
+  draw(scale = window.devicePixelRatio) {
     this.#frame = 0;
-    this.drawing.draw(this.#chart.clientWidth, this.#chart.clientHeight);
+    this.drawing.draw(this.#chart.clientWidth, this.#chart.clientHeight, scale);
     const { start, end, span } = this.view;
     const [from, to] = [start, end].map((time) => timeText(time, span / 1000, timeUnit(end)));
     byId("range").textContent = `${from} to ${to}`;
@@ -175,12 +175,15 @@ class Chart {
     this.#listenToPointer();
     new ResizeObserver(() => this.#drawSoon()).observe(this.#chart);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#drawSoon());
-    for (const [event, printing] of [["beforeprint", true], ["afterprint", false]]) {
-      window.addEventListener(event, () => {
-        document.documentElement.toggleAttribute("data-printing", printing);
-        this.draw();
-      });
-    }
+    window.addEventListener("beforeprint", () => {
+      document.documentElement.toggleAttribute("data-printing", true);
+      this.draw(3);
+      this.drawing.settle();
+    });
+    window.addEventListener("afterprint", () => {
+      document.documentElement.toggleAttribute("data-printing", false);
+      this.draw();
+    });
   }
 
   /** Does what a key or a button asks for, and tells a screen reader where that has led. */

@@ -17,9 +17,8 @@ class Drawing {
     return this.view.start + (clamp(x - this.plot.left, 0, this.plot.width) / this.plot.width) * this.view.span;
   }
 
-  draw(width, height) {
+  draw(width, height, scale) {
     const { left, right, top, bottom } = Drawing.MARGIN;
-    const scale = window.devicePixelRatio;
     this.plot = { left, top, right: Math.max(width - right, left + 1), bottom: Math.max(height - bottom, top + 1) };
     this.plot.width = this.plot.right - left;
     this.plot.height = this.plot.bottom - top;
@@ -40,6 +39,12 @@ class Drawing {
     this.#drawTimes();
     this.#drawPeak();
     this.#drawSteps();
+  }
+
+  /** Leaves only pixels: browsers print the calls that made them, and light shows between the columns. */
+  settle() {
+    const { width, height } = this.canvas;
+    this.context.putImageData(this.context.getImageData(0, 0, width, height), 0, 0);
   }
 
   /** Paints in the screen's pixels, a rectangle for each run of equal columns; a path takes twice as long. */
