@@ -92,7 +92,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser, serve: Servers) -> Iterator[Page]:
-    """An empty page that reaches files and what is served here. An exception that nobody caught in it fails the test."""
+    """An empty page that reaches files and what is served here. What nobody catches in it fails the test."""
 
     def stay_here(route: Route) -> None:
         if route.request.url.startswith(tuple(serve.addresses)):

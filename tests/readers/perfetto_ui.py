@@ -60,16 +60,15 @@ class PerfettoUi:
         box = self.page.locator("input[placeholder*=Search]")
         box.fill(text)
         box.press("Enter")
+        shown = self.page.get_by_text(re.compile(r"^1 / [1-9]\d*$"))
+        shown.wait_for()
         self.settle()
-        shown = self.page.locator(".pf-omnibox__stepthrough-current, .stepthrough .current").inner_text()
-        return int(re.fullmatch(r"1 / (\d+)", shown)[1])  # type: ignore[index]
+        return int(shown.inner_text().removeprefix("1 / "))
 
     def expand(self) -> None:
         """Open every row of the timeline."""
-        self.page.evaluate("app.trace.workspace.flatTracks.forEach(track => track.expand())")
+        self.page.evaluate("app.trace.workspace.flatTracks.forEach(track => track.expand()); m.redraw()")
         self.settle()
 
     def screenshot(self, path: Path) -> None:
         self.page.screenshot(path=path)
-
-

@@ -1,7 +1,7 @@
 """Programs that readers are asked about, for any library with torch's names.
 
-Each is given the library, the device to compute on and what to do with the finished recording; the same source is run by
-ours and by PyTorch, so that a reader can be asked the same question about both.
+Each is given the library, the device to compute on and what to do with the finished recording. The same source is run
+by ours and by PyTorch, so that a reader can be asked the same question about both.
 """
 
 from __future__ import annotations

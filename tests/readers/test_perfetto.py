@@ -36,7 +36,7 @@ def show(page: Page, serve: Servers) -> Open:
 
 
 def check_answers(ui: PerfettoUi, events: list[dict[str, Any]]) -> None:
-    """That nothing was refused, and that every span and arrow of the file is there, on its thread and with its times."""
+    """That nothing was refused, and every span and arrow of the file is there, on its thread and with its times."""
     assert ui.import_errors() == []
     spans = [event for event in events if event["ph"] in {"X", "i"}]
     # Threads of the processes that the file has only as names, such as Spans, are given numbers.

@@ -14,8 +14,6 @@ from torch_tb_profiler import io
 from torch_tb_profiler.profiler.loader import RunLoader
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.readers.conftest import Traces
     from torch_tb_profiler.run import Run, RunProfile
 

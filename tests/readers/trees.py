@@ -21,8 +21,8 @@ RULES = replace(OPS, facts={})
 def planted(spans: Iterable[tuple[Hashable, Hashable, str]]) -> list[Node]:
     """Trees of spans in the order of their beginnings: each one's id, its parent's and its name.
 
-    A parent that is not among them, as -1 and None are not, makes a root. A span without a name is left out, and what is
-    inside it is inside its parent.
+    A parent that is not among them, as -1 and None are not, makes a root. A span without a name is left out, and what
+    is inside it is inside its parent.
     """
     listed = list(spans)
     known = {number for number, _, _ in listed}
