@@ -130,7 +130,7 @@ class Chart {
     do column += direction;
     while (within && columns[column] === index);
     const next = series.times[series.indexAt(view.end) + 1];
-    const previous = series.times[series.indexAt(view.start)] - view.span / columns.length;
+    const previous = series.times[series.indexAt(view.start)] - (1.5 * view.span) / columns.length;
     const beyond = direction > 0 ? next : previous;
     if (columns[column] === undefined && beyond >= 0) {
       this.#cursor = beyond;
