@@ -29,6 +29,7 @@ ROOT = HERE.parents[1]
 DATA = ROOT / "tests" / "data" / "readers"
 TORCH_PYTHON = os.environ.get("TORCH_PYTHON", str(ROOT / ".venv-torch" / "bin" / "python"))
 BROWSER = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+PATIENCE_MS = 120_000  # other programs may be at work on the machine
 BROWSER_OPTIONS = [
     "--headless",
     "--no-sandbox",
@@ -102,6 +103,7 @@ def page(browser: Browser, serve: Servers) -> Iterator[Page]:
 
     context = browser.new_context(viewport={"width": 1600, "height": 1000}, service_workers="block")
     context.route(lambda url: url.startswith("http"), stay_here)
+    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     thrown: list[str] = []
     page.on("pageerror", lambda error: thrown.append(str(error)))

@@ -59,6 +59,7 @@ class PerfettoUi:
         """How many places the search box finds; the first of them is selected and in view."""
         box = self.page.locator("input[placeholder*=Search]")
         box.fill(text)
+        self.page.get_by_text(re.compile(r"^0 / [1-9]\d*$")).wait_for()
         box.press("Enter")
         shown = self.page.get_by_text(re.compile(r"^1 / [1-9]\d*$"))
         shown.wait_for()

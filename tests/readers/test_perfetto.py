@@ -52,14 +52,19 @@ def length_ns(span: dict[str, Any]) -> int:
     return round(span.get("dur", 0) * 1000)
 
 
-@pytest.mark.parametrize("program", ["sgd", "threads"])
-def test_both_libraries_files_answer_alike(traces: Traces, show: Open, program: str) -> None:
+@pytest.mark.parametrize(("program", "operator"), [("steps", "aten::addmm"), ("threads", "aten::mm")])
+def test_both_libraries_files_answer_alike(
+    traces: Traces, show: Open, screenshots: Path, program: str, operator: str
+) -> None:
     answers = []
     for directory in (traces.torch, traces.ours):
         path = directory / f"{program}.json"
         ui = show(path)
         check_answers(ui, events_of(path))
         answers.append(trees.planted(ui.query(SPANS)))
+        ui.expand()
+        assert ui.search(operator) == sum(event["name"] == operator for event in events_of(path))
+        ui.screenshot(screenshots / f"perfetto_{program}_{directory.name}.png")
     check(*answers, trees.RULES, program)
 
 
@@ -86,14 +91,6 @@ def test_steps_on_the_device_are_drawn(traces: Traces, show: Open, screenshots: 
     ui.screenshot(screenshots / "perfetto_steps_npu.png")
     assert ui.search("aten::addmm") == sum(event["name"] == "aten::addmm" for event in events)
     ui.screenshot(screenshots / "perfetto_found_npu.png")
-
-
-def test_the_timeline_of_torchs_file_is_drawn(traces: Traces, show: Open, screenshots: Path) -> None:
-    path = traces.torch / "steps.json"
-    ui = show(path)
-    ui.expand()
-    assert ui.search("aten::addmm") == sum(event["name"] == "aten::addmm" for event in events_of(path))
-    ui.screenshot(screenshots / "perfetto_found_torch.png")
 
 
 @pytest.mark.parametrize(("program", "device"), [("steps", "npu"), ("adam", "cpu")])
