@@ -1,10 +1,11 @@
-//! What can go wrong when a trace is exported.
+//! What can go wrong when a trace is exported or read.
 
 use crate::export::StackMetric;
+use crate::load::LoadError;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An export that failed. Recording has no errors: what cannot be recorded is counted.
+/// An export or a load that failed. Recording has no errors: what cannot be recorded is counted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -30,6 +31,9 @@ pub enum Error {
         /// What was to be drawn.
         metric: StackMetric,
     },
+    /// A file is not a whole trace. The error has what could be read of it.
+    #[error(transparent)]
+    Load(Box<LoadError>),
 }
 
 impl Error {

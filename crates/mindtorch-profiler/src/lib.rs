@@ -96,6 +96,7 @@ mod clock;
 mod error;
 mod export;
 mod intern;
+mod load;
 mod macros;
 mod names;
 mod quiet;
@@ -117,6 +118,7 @@ pub use capture::Capture;
 pub use clock::ManualClock;
 pub use error::Error;
 pub use export::{ChromeTrace, StackMetric, frame_parts};
+pub use load::LoadError;
 pub use macros::CallSite;
 pub use names::{Input, Inputs, InputsEncoder, Name, Stack};
 pub use recorder::{

@@ -93,7 +93,7 @@ impl<'a> JsonWriter<'a> {
 }
 
 /// Appends `text` as a string literal.
-pub(super) fn push_text(out: &mut Vec<u8>, text: &str) {
+pub(crate) fn push_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     push_escaped(out, text);
     out.push(b'"');

@@ -15,6 +15,7 @@ mod speedscope;
 pub use chrome::ChromeTrace;
 pub use folded::StackMetric;
 pub use frame::parts as frame_parts;
+pub(crate) use json::push_text;
 
 use crate::capture::Capture;
 use crate::error::Error;

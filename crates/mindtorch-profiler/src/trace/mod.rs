@@ -8,6 +8,7 @@ mod filter;
 mod joined;
 mod launches;
 mod links;
+pub(crate) mod loaded;
 mod names;
 mod nanos;
 mod nesting;
@@ -111,6 +112,8 @@ pub(crate) struct Origin {
     pub(crate) device_properties: Option<String>,
     /// Other keys of the file's head and their JSON texts, `distributedInfo` among them.
     pub(crate) metadata_json: Vec<(String, String)>,
+    /// Events of the file that a trace has no place for.
+    pub(crate) skipped: u64,
 }
 
 impl Origin {
@@ -155,6 +158,12 @@ impl Trace {
     /// Events that could not be recorded: those of a thread while it is torn down.
     pub fn lost_events(&self) -> u64 {
         self.header.lost
+    }
+
+    /// Events of the file that the trace was read from which it has no place for: asynchronous ones, samples, objects, and
+    /// those that lack what makes them events.
+    pub fn skipped_events(&self) -> u64 {
+        self.header.origin.skipped
     }
 
     /// The threads that have events, in the order of their first event in the process.

@@ -1,0 +1,127 @@
+//! The bytes of a file in pieces, decompressed if need be.
+//!
+//! A piece has free space in front, where what was left of the piece before can be put, so that an event which lies in both
+//! is whole. Of a file that is more than one piece, the caller's thread reads and decompresses while another parses.
+
+use flate2::read::MultiGzDecoder;
+use std::io::{self, Read};
+
+/// How much is read at a time: it is still in the cache when it is parsed.
+const LENGTH: usize = 256 * 1024;
+/// The free space in front.
+const FRONT: usize = 16 * 1024;
+
+/// A piece of the file.
+#[derive(Debug, Default)]
+pub(super) struct Chunk {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+impl Chunk {
+    pub(super) fn text(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+
+    /// Puts text in front.
+    pub(super) fn prepend(&mut self, text: &[u8]) {
+        if let Some(start) = self.start.checked_sub(text.len()) {
+            self.bytes[start..self.start].copy_from_slice(text);
+            self.start = start;
+        } else {
+            let mut bytes = Vec::with_capacity(text.len() + self.text().len());
+            bytes.extend_from_slice(text);
+            bytes.extend_from_slice(self.text());
+            *self = Self { bytes, start: 0 };
+        }
+    }
+}
+
+/// How reading went wrong.
+#[derive(Debug)]
+pub(super) struct ReadFailure {
+    pub(super) error: io::Error,
+    pub(super) is_gzip: bool,
+}
+
+/// Where pieces come from.
+pub(super) trait Chunks {
+    /// The next piece, or `None` at the end.
+    fn next(&mut self) -> Option<Result<Chunk, ReadFailure>>;
+
+    /// Takes back a piece that is no longer needed.
+    fn recycle(&mut self, chunk: Chunk);
+}
+
+/// Reads pieces.
+pub(super) struct Reader<R> {
+    source: Source<R>,
+    is_over: bool,
+    /// What went wrong behind the last piece.
+    failure: Option<ReadFailure>,
+    /// A piece that can be used again.
+    spare: Option<Chunk>,
+}
+
+/// What was read to see what it is comes first again.
+type Whole<R> = io::Chain<io::Cursor<Vec<u8>>, R>;
+
+enum Source<R> {
+    Plain(Whole<R>),
+    Gzip(Box<MultiGzDecoder<Whole<R>>>),
+}
+
+impl<R: Read> Reader<R> {
+    pub(super) fn new(mut reader: R) -> io::Result<Self> {
+        const GZIP: [u8; 2] = [0x1f, 0x8b];
+        let mut first = Vec::with_capacity(GZIP.len());
+        reader.by_ref().take(GZIP.len() as u64).read_to_end(&mut first)?;
+        let is_gzip = first == GZIP;
+        let whole = io::Cursor::new(first).chain(reader);
+        let source = if is_gzip { Source::Gzip(Box::new(MultiGzDecoder::new(whole))) } else { Source::Plain(whole) };
+        Ok(Self { source, is_over: false, failure: None, spare: None })
+    }
+
+    /// Whether nothing comes after the pieces that were read.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over && self.failure.is_none()
+    }
+}
+
+impl<R: Read> Chunks for Reader<R> {
+    fn next(&mut self) -> Option<Result<Chunk, ReadFailure>> {
+        if self.is_over {
+            return self.failure.take().map(Err);
+        }
+        let mut chunk = self.spare.take().unwrap_or_default();
+        // Only what is used again is as long already; nothing is zeroed twice.
+        chunk.bytes.resize(FRONT + LENGTH, 0);
+        chunk.start = FRONT;
+        let mut end = FRONT;
+        while end < chunk.bytes.len() {
+            let room = &mut chunk.bytes[end..];
+            let (read, is_gzip) = match &mut self.source {
+                Source::Plain(source) => (source.read(room), false),
+                Source::Gzip(source) => (source.read(room), true),
+            };
+            match read {
+                Ok(0) => self.is_over = true,
+                Ok(length) => end += length,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.is_over = true;
+                    self.failure = Some(ReadFailure { error, is_gzip });
+                }
+            }
+            if self.is_over {
+                break;
+            }
+        }
+        chunk.bytes.truncate(end);
+        if end > FRONT { Some(Ok(chunk)) } else { self.failure.take().map(Err) }
+    }
+
+    fn recycle(&mut self, chunk: Chunk) {
+        self.spare = Some(chunk);
+    }
+}

@@ -1,0 +1,72 @@
+//! The head of a file: what was recorded, and where.
+
+use super::cursor::{Kind, Value};
+use super::text::unescape;
+use super::verbatim::{Broken, Form, verbatim};
+use crate::capture::Capture;
+use crate::trace::Origin;
+
+/// No recording began later than this, in the year 2116.
+const LATEST_BASE: u64 = 1 << 62;
+
+/// What the keys of the file say.
+#[derive(Debug, Default)]
+pub(super) struct Head {
+    pub(super) base_ns: u64,
+    pub(super) capture: Capture,
+    pub(super) lost: u64,
+    pub(super) origin: Origin,
+}
+
+impl Head {
+    /// Takes the value of a key. Of several for one key the last counts.
+    pub(super) fn add(&mut self, key: &Value, value: &Value, text: &[u8]) -> Result<(), Broken> {
+        let key = unescape(key.content(text), key.is_escaped());
+        let origin = &mut self.origin;
+        match &*key {
+            "schemaVersion" | "displayTimeUnit" | "traceName" => {
+                verbatim(value.raw(text), Form::Value)?;
+            }
+            "baseTimeNanoseconds" => {
+                let base = value.unsigned(text).filter(|&base| base <= LATEST_BASE);
+                self.base_ns = base.ok_or(Broken { at: 0, expected: "nanoseconds since 1970" })?;
+            }
+            "trace_id" if is_text(value) => origin.trace_id = Some(string(value, text)),
+            "host_name" if is_text(value) => origin.host_name = Some(string(value, text)),
+            "lost_events" if value.unsigned(text).is_some() => self.lost = value.unsigned(text).unwrap_or_default(),
+            "profile_memory" if is_switch(value) => self.switch(Capture::MEMORY, value),
+            "with_stack" if is_switch(value) => self.switch(Capture::STACK, value),
+            "record_shapes" if is_switch(value) => self.switch(Capture::SHAPES, value),
+            "with_flops" if is_switch(value) => self.switch(Capture::FLOPS, value),
+            "deviceProperties" => {
+                let list = verbatim(value.raw(text), Form::Value)?;
+                origin.device_properties = Some(list).filter(|list| list.starts_with('[') && list != "[]");
+            }
+            _ => {
+                let json = verbatim(value.raw(text), Form::Value)?;
+                match origin.metadata_json.iter_mut().find(|(known, _)| **known == *key) {
+                    Some((_, known)) => *known = json,
+                    None => origin.metadata_json.push((key.into_owned(), json)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn switch(&mut self, flag: Capture, value: &Value) {
+        let is_on = value.kind == Kind::True || value.signed().is_some_and(|number| number != 0);
+        self.capture = if is_on { self.capture | flag } else { self.capture & !flag };
+    }
+}
+
+fn is_text(value: &Value) -> bool {
+    matches!(value.kind, Kind::Text { .. })
+}
+
+fn is_switch(value: &Value) -> bool {
+    matches!(value.kind, Kind::True | Kind::False | Kind::Int(_))
+}
+
+fn string(value: &Value, text: &[u8]) -> String {
+    unescape(value.content(text), value.is_escaped()).into_owned()
+}
