@@ -3,7 +3,7 @@
 use crate::capture::Capture;
 use crate::names::Stack;
 use crate::quiet::Quiet;
-use crate::recorder::{Device, Memory, capture, memory};
+use crate::recorder::{Device, Memory, MemoryRole, capture, memory};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -60,7 +60,8 @@ fn report(block: *mut u8, bytes: i64) {
 fn report_always(block: *mut u8, bytes: i64) {
     let allocated = ALLOCATED.fetch_add(bytes, Ordering::Relaxed) + bytes;
     let address = block.addr() as u64;
-    memory(&Memory { address, bytes, device: Device::Cpu, allocated, reserved: 0, stack: Stack::NONE });
+    let role = MemoryRole::Unknown;
+    memory(&Memory { address, bytes, device: Device::Cpu, allocated, reserved: 0, stack: Stack::NONE, role });
 }
 
 #[expect(unsafe_code, reason = "a global allocator is an unsafe trait")]

@@ -117,14 +117,18 @@ pub use allocator::ProfiledAllocator;
 pub use capture::Capture;
 pub use clock::ManualClock;
 pub use error::Error;
-pub use export::{ChromeTrace, StackMetric, frame_parts};
+pub use export::{ChromeTrace, StackMetric, TimelineForm, frame_parts};
 pub use load::LoadError;
 pub use macros::CallSite;
 pub use names::{Input, Inputs, InputsEncoder, Name, Stack};
 pub use recorder::{
-    ContextInUse, Device, DeviceSpan, Memory, Recorder, Span, SpanArgs, SpanId, SpanKind, SpanToken, ThreadWriter,
-    Ticks, capture, counter, device_span, mark, memory, os_thread_id, set_context, set_context_source, thread_number,
+    ContextInUse, Device, DeviceSpan, Memory, MemoryRole, MemoryUse, Recorder, Span, SpanArgs, SpanId, SpanKind,
+    SpanToken, ThreadWriter, Ticks, capture, counter, device_span, keep_memory, mark, memory, memory_epoch,
+    memory_sources, memory_use, os_thread_id, release_memory, set_context, set_context_source, thread_number,
 };
 pub use session::{OpenScope, Recording, Session, SessionBuilder};
 pub use stats::{Average, Averages, GroupBy, SortKey, TableOptions, TimeUnit, UnknownSortKey};
-pub use trace::{DeviceKind, DeviceSpanRef, EventKind, Filter, MemoryRow, MemoryUsage, SpanRef, ThreadRow, Trace};
+pub use trace::{
+    DeviceKind, DeviceSpanRef, EventKind, Filter, MemoryAction, MemoryBlock, MemoryCategory, MemoryEvent, MemoryPeak,
+    MemoryRow, MemoryTimeline, MemoryUsage, SpanRef, ThreadRow, Trace,
+};

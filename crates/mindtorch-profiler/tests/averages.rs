@@ -1,8 +1,8 @@
 //! Averages and tables: sums against known times, and torch's text.
 
 use mindtorch_profiler::{
-    Device, DeviceSpan, GroupBy, Inputs, ManualClock, Memory, Name, Recorder, Session, SessionBuilder, SortKey,
-    SpanArgs, SpanKind, Stack, TableOptions, ThreadWriter, TimeUnit, Trace, memory,
+    Device, DeviceSpan, GroupBy, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Session, SessionBuilder,
+    SortKey, SpanArgs, SpanKind, Stack, TableOptions, ThreadWriter, TimeUnit, Trace, memory,
 };
 
 /// A recorder whose clock the test moves, with a session and one thread.
@@ -123,7 +123,8 @@ fn groups_can_be_told_apart_by_shapes_stack_and_overload() {
 fn memory_and_device_time_reach_the_spans_around_them() {
     let mut scene = Scene::new(|builder| builder.profile_memory(true));
     let allocate = |scene: &mut Scene, bytes: i64, device| {
-        let memory = Memory { address: 64, bytes, device, allocated: bytes, reserved: 0, stack: Stack::NONE };
+        let (stack, role) = (Stack::NONE, MemoryRole::Unknown);
+        let memory = Memory { address: 64, bytes, device, allocated: bytes, reserved: 0, stack, role };
         scene.thread.memory(&memory);
     };
     allocate(&mut scene, 5, Device::Cpu);
@@ -267,7 +268,8 @@ fn memory_belongs_to_the_step_that_it_happened_in() {
     let session = Session::builder().record_steps(true).profile_memory(true).start();
     for bytes in [10, 20] {
         let device = Device::Cpu;
-        memory(&Memory { address: 1, bytes, device, allocated: bytes, reserved: 0, stack: Stack::NONE });
+        let (stack, role) = (Stack::NONE, MemoryRole::Unknown);
+        memory(&Memory { address: 1, bytes, device, allocated: bytes, reserved: 0, stack, role });
         session.step();
     }
     let trace = session.stop();
@@ -285,7 +287,8 @@ fn groups_whose_spans_overlap_have_all_of_their_amounts() {
     scene.clock.advance(1);
     let second = scene.thread.begin(&op("a")).unwrap();
     let device = Device::Cpu;
-    scene.thread.memory(&Memory { address: 1, bytes: 100, device, allocated: 100, reserved: 0, stack: Stack::NONE });
+    let (stack, role) = (Stack::NONE, MemoryRole::Unknown);
+    scene.thread.memory(&Memory { address: 1, bytes: 100, device, allocated: 100, reserved: 0, stack, role });
     scene.clock.advance(1);
     scene.thread.end(second);
     scene.clock.advance(5);

@@ -3,8 +3,8 @@
 mod support;
 
 use mindtorch_profiler::{
-    Capture, ChromeTrace, Device, DeviceSpan, EventKind, Filter, Inputs, ManualClock, Memory, Name, Recorder, Session,
-    SessionBuilder, SpanArgs, SpanKind, Stack, ThreadWriter, Trace,
+    Capture, ChromeTrace, Device, DeviceSpan, EventKind, Filter, Inputs, ManualClock, Memory, MemoryRole, Name,
+    Recorder, Session, SessionBuilder, SpanArgs, SpanKind, Stack, ThreadWriter, Trace,
 };
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -123,6 +123,7 @@ fn spans_of_threads_with_all_that_can_be_captured() {
         allocated: 164,
         reserved: 0,
         stack: Stack::NONE,
+        role: MemoryRole::Unknown,
     });
     program.run(&mut main, &op("aten::empty"), 250);
     main.end(outer);
@@ -154,6 +155,7 @@ fn device_work_is_linked_to_its_launch() {
         allocated: 512,
         reserved: 2048,
         stack: Stack::NONE,
+        role: MemoryRole::Unknown,
     };
     main.memory(&memory);
     program.clock.advance(700);

@@ -61,7 +61,8 @@ fn memory_and_open_spans_add_up_through_deep_nesting() {
         clock.advance(1);
         let device = mindtorch_profiler::Device::Cpu;
         let stack = mindtorch_profiler::Stack::NONE;
-        let block = mindtorch_profiler::Memory { address: 1, bytes: 1, device, allocated: 0, reserved: 0, stack };
+        let role = mindtorch_profiler::MemoryRole::Unknown;
+        let block = mindtorch_profiler::Memory { address: 1, bytes: 1, device, allocated: 0, reserved: 0, stack, role };
         writer.memory(&block);
     }
     clock.advance(1);

@@ -7,8 +7,8 @@
 mod model;
 
 use mindtorch_profiler::{
-    Capture, Device, DeviceSpan, Inputs, ManualClock, Memory, Name, Recorder, Recording, Session, SpanArgs, SpanKind,
-    SpanToken, Stack, ThreadWriter, Ticks, Trace,
+    Capture, Device, DeviceSpan, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Recording, Session, SpanArgs,
+    SpanKind, SpanToken, Stack, ThreadWriter, Ticks, Trace,
 };
 use model::{Extras, Model, Row, seen};
 use proptest::prelude::*;
@@ -187,7 +187,8 @@ impl<Check: FnMut(&Model, usize, (u64, usize), &Trace)> World<Check> {
                 let device = if on_npu { Device::Npu(1) } else { Device::Cpu };
                 let frame = has_stack.then_some("alloc.py(1): alloc");
                 let stack = frame.map_or(Stack::NONE, |frame| Stack::new(&[Name::new(frame)]));
-                writer.memory(&Memory { address: now, bytes, device, allocated: bytes, reserved: 0, stack });
+                let role = MemoryRole::Unknown;
+                writer.memory(&Memory { address: now, bytes, device, allocated: bytes, reserved: 0, stack, role });
                 self.model.memory.push(model::Memory { order, thread, at: now, bytes, device, frame });
             }
             Action::DeviceSpan { thread, times: (begin, end), is_copy, launched_by } => {

@@ -4,8 +4,8 @@
 mod support;
 
 use mindtorch_profiler::{
-    Capture, Device, DeviceSpan, Inputs, ManualClock, Memory, Name, Recorder, Session, Span, SpanArgs, SpanKind, Stack,
-    ThreadWriter, Trace,
+    Capture, Device, DeviceSpan, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Session, Span, SpanArgs,
+    SpanKind, Stack, ThreadWriter, Trace,
 };
 use support::in_own_process;
 
@@ -149,7 +149,8 @@ fn a_session_shows_no_more_than_it_asked_for() {
     let kernel = DeviceSpan { name, device: 0, stream: 1, begin, end, is_copy: false, bytes: 0, launched_by };
     fixture.writer.device_span(&kernel);
     for device in [Device::Cpu, Device::Npu(0)] {
-        let block = Memory { address: 1, bytes: 64, device, allocated: 64, reserved: 128, stack };
+        let role = MemoryRole::Unknown;
+        let block = Memory { address: 1, bytes: 64, device, allocated: 64, reserved: 128, stack, role };
         fixture.writer.memory(&block);
     }
     fixture.clock.advance(10);

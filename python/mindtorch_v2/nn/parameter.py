@@ -6,6 +6,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._core import _note_parameter
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -20,7 +21,9 @@ class Parameter(torch.Tensor):
         """Share the memory of ``data``, outside of any graph that made it."""
         if data is None:
             data = torch.empty(0)
-        return torch.Tensor._make_subclass(cls, data, requires_grad)
+        parameter = torch.Tensor._make_subclass(cls, data, requires_grad)
+        _note_parameter(parameter)
+        return parameter
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         if id(self) not in memo:

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import mindtorch_v2 as torch
+from mindtorch_v2._core import _is_memory_recorded, _note_optimizer_state, _note_parameter
 from mindtorch_v2.optim import _state
 from mindtorch_v2.optim._checks import check_group
 from mindtorch_v2.profiler import record_function
@@ -56,6 +57,8 @@ class Optimizer:
     _zero_grad_name = "Optimizer.zero_grad#Optimizer.zero_grad"
     # Whether a step was made since the first scheduler was attached; None until then.
     _opt_called: bool | None = None
+    # For how many parameters something was remembered when the memory of that was last noted.
+    _states_noted = 0
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -99,6 +102,7 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._states_noted = 0
         if "_step_pre_hooks" not in self.__dict__:
             self._make_hooks()
 
@@ -132,12 +136,19 @@ class Optimizer:
                         )
                     args, kwargs = result
                 out = function(*args, **kwargs)
+                self._note_memory()
                 for hook in chain(self._step_post_hooks.values(), _global_post_hooks.values()):
                     hook(self, args, kwargs)
                 return out
 
         step.hooked = True  # type: ignore[attr-defined]
         return step
+
+    def _note_memory(self) -> None:
+        """Say what the state is to those who record what memory is for: when there is more of it, and while they do."""
+        if len(self.state) != self._states_noted or _is_memory_recorded():
+            self._states_noted = len(self.state)
+            _note_optimizer_state(self.state)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters once; ``closure`` computes the loss anew and returns it."""
@@ -169,6 +180,7 @@ class Optimizer:
                 )
             if not (param.is_leaf or param.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
+            _note_parameter(param)
         for name, default in self.defaults.items():
             param_group.setdefault(name, default)
         check_group(param_group)

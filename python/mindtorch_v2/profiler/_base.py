@@ -8,7 +8,6 @@ import threading
 
 from mindtorch_v2.autograd import profiler as _engine
 from mindtorch_v2.profiler._errors import NotStartedError
-from mindtorch_v2.profiler._memory_profiler import NOT_YET
 from mindtorch_v2.profiler._metadata import TraceMetadata
 from mindtorch_v2.profiler._warnings import warn_user
 from mindtorch_v2.profiler.activities import ParsedActivities, ProfilerActivity, has_device
@@ -19,8 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any, NoReturn, Protocol, TypeAlias
 
+    from mindtorch_v2 import _core
     from mindtorch_v2.autograd.profiler_util import EventList
     from mindtorch_v2.profiler._configs import ProfilerActivityConfig, _ExperimentalConfig
+    from mindtorch_v2.profiler._memory_profiler import MemoryProfile, MemoryProfileTimeline
     from mindtorch_v2.profiler.activities import Activities
 
     Path: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
@@ -82,7 +83,7 @@ class _KinetoProfile(TraceMetadata):
         self.post_processing_timeout_s = post_processing_timeout_s
         self.use_device = "npu" if ProfilerActivity.NPU in self.activities else None
         self.has_cudagraphs = False
-        self.mem_tl: None = None
+        self.mem_tl: MemoryProfileTimeline | None = None
         self.profiler: _engine.profile | None = None
         # Whether the next recording has its profiler and its trace id.
         self._is_prepared = False
@@ -302,23 +303,53 @@ class _KinetoProfile(TraceMetadata):
             raise NotStartedError("Profiler must be running to toggle what it collects: call start() first")
         self.profiler.toggle_collection_dynamic(enable, activities)
 
-    def export_memory_timeline(self, path: Path, device: str | None = None) -> None:  # noqa: ARG002 (later)
-        """Write how much memory was in use for what, over time; this is not implemented yet.
+    def export_memory_timeline(self, path: Path, device: str | _core.device | None = None) -> None:
+        """Write how much memory was in use for what, over time, in the last cycle.
+
+        The name decides on the form. ``.html`` is a page to look at, which needs nothing else. ``.raw.json`` is a list
+        of all that happened to blocks: ``[nanoseconds since the epoch or -1, action, bytes, category]``. Anything else
+        is ``[times, sizes]``: microseconds since the epoch, and for each the bytes of the categories, after a 0:
+        parameters, optimiser state, inputs, temporary, activations, gradients, autograd detail, unknown. What ends in
+        ``.gz`` is compressed.
+
+        Args:
+            path: the file.
+            device: ``"cpu"``, ``"npu:0"``; by default the accelerator, if it was recorded and had any memory.
 
         Raises:
-            ValueError: not all of record_shapes, profile_memory and with_stack are set.
-            NotImplementedError: always, otherwise.
-        """
-        self._memory_profile()
+            ValueError: not all of record_shapes, profile_memory and with_stack are set, or there is no such device.
+            OSError: the file cannot be written.
 
-    def _memory_profile(self) -> NoReturn:
+        >>> import json, tempfile
+        >>> import mindtorch_v2 as torch
+        >>> from mindtorch_v2.profiler import profile
+        >>> model = torch.nn.Linear(100, 10)
+        >>> with profile(record_shapes=True, profile_memory=True, with_stack=True) as prof:
+        ...     loss = model(torch.ones(8, 100)).sum()
+        >>> with tempfile.NamedTemporaryFile("r", suffix=".json") as file:
+        ...     prof.export_memory_timeline(file.name, "cpu")
+        ...     times, sizes = json.load(open(file.name))
+        >>> sizes[-1][1] >= (100 * 10 + 10) * 4
+        True
+        """
+        from mindtorch_v2.profiler import _memory_profiler  # noqa: PLC0415 (few need it)
+
+        profile = self._memory_profile()
+        wanted = _memory_profiler.default_device(profile._result) if device is None else device
+        self.mem_tl = _memory_profiler.MemoryProfileTimeline(profile)
+        self.mem_tl._export(path, wanted, None)
+
+    def _memory_profile(self) -> MemoryProfile:
+        from mindtorch_v2.profiler._memory_profiler import MemoryProfile  # noqa: PLC0415 (few need it)
+
         needed = ("record_shapes", "profile_memory", "with_stack")
         missing = [f"{name}=True" for name in needed if not getattr(self, name)]
         if missing:
             raise ValueError(f"{', '.join(missing)} required for memory profiling.")
-        if self.profiler is None:
+        results = None if self.profiler is None else self.profiler.kineto_results
+        if results is None:
             raise NotStartedError("Profiler and kineto_results must be initialized for memory profiling")
-        raise NotImplementedError(NOT_YET)
+        return MemoryProfile(results)
 
     def wait_for_exports(self) -> None:
         """Wait until files are written; they are when an export returns."""

@@ -41,8 +41,8 @@ impl<'a> JsonWriter<'a> {
 
     /// Appends an integer.
     #[inline]
-    pub(super) fn int(&mut self, number: impl Into<i64>) {
-        push_int(&mut self.buffer, number.into());
+    pub(super) fn int(&mut self, number: impl Integer) {
+        number.push(&mut self.buffer);
     }
 
     /// Appends a string literal.
@@ -91,6 +91,25 @@ impl<'a> JsonWriter<'a> {
         Ok(())
     }
 }
+
+/// A number that [`JsonWriter::int`] can write.
+pub(super) trait Integer {
+    fn push(self, out: &mut Vec<u8>);
+}
+
+macro_rules! integers {
+    ($push:ident as $wide:ty: $($narrow:ty)*) => {$(
+        impl Integer for $narrow {
+            #[inline]
+            fn push(self, out: &mut Vec<u8>) {
+                $push(out, self as $wide);
+            }
+        }
+    )*};
+}
+
+integers!(push_number as u64: u8 u16 u32 u64 usize);
+integers!(push_int as i64: i32 i64);
 
 /// Appends `text` as a string literal.
 pub(crate) fn push_text(out: &mut Vec<u8>, text: &str) {

@@ -11,11 +11,13 @@ mod frame;
 mod json;
 mod path_tree;
 mod speedscope;
+mod timeline;
 
 pub use chrome::ChromeTrace;
 pub use folded::StackMetric;
 pub use frame::parts as frame_parts;
 pub(crate) use json::push_text;
+pub use timeline::TimelineForm;
 
 use crate::capture::Capture;
 use crate::error::Error;

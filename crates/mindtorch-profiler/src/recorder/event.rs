@@ -1,6 +1,7 @@
 //! What can be recorded.
 
 use super::record::RecordKind;
+use super::role::MemoryRole;
 use crate::capture::Capture;
 use crate::names::{Inputs, Name, Stack};
 
@@ -243,6 +244,23 @@ pub struct Memory {
     pub reserved: u64,
     /// Where in the source it happened.
     pub stack: Stack,
+    /// What it is for, as far as that is known when it is allocated or freed.
+    pub role: MemoryRole,
+}
+
+/// Something that became known of a block of memory: that it is there, what it is for, that its contents changed.
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryUse {
+    /// Where the block starts.
+    pub address: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// The device that it is on.
+    pub device: Device,
+    /// What it is for.
+    pub role: MemoryRole,
+    /// Whether its contents change.
+    pub is_written: bool,
 }
 
 /// A point in time while recording, from [`Recorder::now`](super::Recorder::now) or

@@ -1,7 +1,7 @@
 //! The process's recorder, as every thread sees it: a static that says what is collected, and the thread's own writer.
 
 use super::context::{self, ContextInUse};
-use super::event::{DeviceSpan, Memory, SpanArgs, SpanId};
+use super::event::{Device, DeviceSpan, Memory, MemoryUse, SpanArgs, SpanId};
 use super::record::{Head, RecordKind, pair};
 use super::writer::{SpanToken, ThreadWriter};
 use super::{Recorder, fork};
@@ -19,6 +19,8 @@ static CAPTURE: AtomicU32 = AtomicU32::new(0);
 
 /// Whether the global recorder's clock is the time-stamp counter, where one load finds it.
 static IS_TSC: AtomicBool = AtomicBool::new(false);
+
+static MEMORY_EPOCH: AtomicU32 = AtomicU32::new(0);
 
 static GLOBAL: LazyLock<Recorder> = LazyLock::new(|| {
     fork::register();
@@ -206,6 +208,34 @@ pub fn memory(memory: &Memory) {
     if capture().contains(Capture::MEMORY) && !Quiet::is_on() {
         with_writer(|writer| writer.memory(memory));
     }
+}
+
+/// Records what became known of a block of memory, if anyone collects memory.
+#[inline]
+pub fn memory_use(used: &MemoryUse) {
+    if capture().contains(Capture::MEMORY) {
+        with_writer(|writer| writer.memory_use(used));
+    }
+}
+
+/// Records from which blocks of a device the span that this thread began last computes what it allocates, if anyone
+/// collects that; see [`ThreadWriter::memory_sources`].
+#[inline]
+pub fn memory_sources(device: Device, addresses: [u64; 3]) {
+    if capture().contains(Capture::MEMORY | Capture::CPU) {
+        with_writer(|writer| writer.memory_sources(device, addresses));
+    }
+}
+
+/// The number of times that someone began to collect memory. A program that says what its blocks are for when it first uses
+/// them does so once in each.
+#[inline]
+pub fn memory_epoch() -> u32 {
+    MEMORY_EPOCH.load(Ordering::Relaxed)
+}
+
+pub(super) fn begin_memory_epoch() {
+    MEMORY_EPOCH.fetch_add(1, Ordering::Relaxed);
 }
 
 /// Records work that a device has finished, if anyone collects it.

@@ -8,15 +8,22 @@ mod context;
 mod event;
 mod fork;
 mod global;
+mod kept;
 mod record;
+mod role;
 mod writer;
 
 pub(crate) use chunk::Chunk;
 pub use context::{ContextInUse, set_context, set_context_source};
-pub use event::{Device, DeviceSpan, Memory, SpanArgs, SpanId, SpanKind, Ticks};
+pub use event::{Device, DeviceSpan, Memory, MemoryUse, SpanArgs, SpanId, SpanKind, Ticks};
 pub(crate) use global::begin_annotation;
-pub use global::{Span, capture, counter, device_span, mark, memory, os_thread_id, thread_number};
+pub use global::{
+    Span, capture, counter, device_span, mark, memory, memory_epoch, memory_sources, memory_use, os_thread_id,
+    thread_number,
+};
+pub use kept::{keep_memory, release_memory};
 pub(crate) use record::{Head, RecordKind, RecordKinds, Words, pair, unpack_numbers, unpair};
+pub use role::MemoryRole;
 pub use writer::{SpanToken, ThreadWriter};
 
 use crate::capture::Capture;
@@ -24,6 +31,7 @@ use crate::clock::{Clock, ManualClock, TickScale};
 use crate::quiet::Quiet;
 use crate::sync::{Arc, AtomicBool, AtomicU32, AtomicU64, Mutex, MutexGuard, Ordering};
 use chunk::{FIRST, Spares};
+use kept::KeptMemory;
 use std::collections::VecDeque;
 
 /// Collects the events of all threads.
@@ -55,6 +63,7 @@ struct Registry {
     next_window: u64,
     /// What is collected by those who are not sessions.
     watched: Capture,
+    kept: KeptMemory,
 }
 
 #[derive(Debug)]
@@ -139,6 +148,16 @@ struct Window {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WindowId(u64);
 
+/// A window that has just begun.
+pub(crate) struct OpenedWindow {
+    pub(crate) id: WindowId,
+    pub(crate) from: Arc<Cut>,
+    /// The spans that are open now, which the window cuts.
+    pub(crate) carried: Vec<CarriedSpan>,
+    /// The blocks of memory that are known to be there, if it collects memory.
+    pub(crate) blocks: Vec<MemoryUse>,
+}
+
 /// A span that was open when a window began.
 #[derive(Clone, Debug)]
 pub(crate) struct CarriedSpan {
@@ -214,17 +233,28 @@ impl Recorder {
         ThreadWriter::new(self.clone(), log, chunk)
     }
 
-    /// Begins to collect `capture`; what is collected from now on is kept until the window is released. Also gives the
-    /// spans that are open now, which the window cuts.
-    pub(crate) fn open_window(&self, capture: Capture) -> (WindowId, Arc<Cut>, Vec<CarriedSpan>) {
+    /// Begins to collect `capture`; what is collected from now on is kept until the window is released.
+    pub(crate) fn open_window(&self, capture: Capture) -> OpenedWindow {
         let mut registry = self.lock();
         let id = registry.next_window;
         registry.next_window += 1;
         self.publish(registry.capture() | capture);
         let from = Arc::new(self.cut(&registry));
         let carried = registry.open_spans(&from);
+        let blocks = self.begin_memory(&registry, capture);
         registry.windows.push(Window { id, capture, from: Arc::clone(&from), to: None });
-        (WindowId(id), from, carried)
+        OpenedWindow { id: WindowId(id), from, carried, blocks }
+    }
+
+    /// If `capture` has memory: begins to collect that, and gives the blocks that are known to be there.
+    fn begin_memory(&self, registry: &Registry, capture: Capture) -> Vec<MemoryUse> {
+        if !capture.contains(Capture::MEMORY) {
+            return Vec::new();
+        }
+        if self.0.is_global {
+            global::begin_memory_epoch();
+        }
+        registry.kept.blocks()
     }
 
     /// Whether the window is known: not so once it is released, nor in a forked child.
@@ -232,26 +262,27 @@ impl Recorder {
         self.lock().window(id).is_some()
     }
 
-    /// Changes what an open window collects. `None` if the window is not known.
-    pub(crate) fn change_window(&self, id: WindowId, capture: Capture) -> Option<Arc<Cut>> {
-        self.cut_window(id, |window, _| window.capture = capture)
-    }
-
-    /// Stops collecting for a window. What it holds stays held. `None` if the window is not known.
-    pub(crate) fn close_window(&self, id: WindowId) -> Option<Arc<Cut>> {
-        self.cut_window(id, |window, cut| {
-            window.capture = Capture::NONE;
-            window.to = Some(Arc::clone(cut));
-        })
-    }
-
-    fn cut_window(&self, id: WindowId, change: impl FnOnce(&mut Window, &Arc<Cut>)) -> Option<Arc<Cut>> {
+    /// Changes what an open window collects. Also gives the blocks of memory that are known to be there, if it collects
+    /// memory. `None` if the window is not known.
+    pub(crate) fn change_window(&self, id: WindowId, capture: Capture) -> Option<(Arc<Cut>, Vec<MemoryUse>)> {
         let mut registry = self.lock();
         let at = registry.window(id)?;
         let cut = Arc::new(self.cut(&registry));
-        change(&mut registry.windows[at], &cut);
+        registry.windows[at].capture = capture;
         self.publish(registry.capture());
-        Some(cut)
+        let blocks = self.begin_memory(&registry, capture);
+        Some((cut, blocks))
+    }
+
+    /// Stops collecting for a window. What it holds stays held. Does nothing if the window is not known.
+    pub(crate) fn close_window(&self, id: WindowId) {
+        let mut registry = self.lock();
+        let Some(at) = registry.window(id) else { return };
+        let cut = Arc::new(self.cut(&registry));
+        let window = &mut registry.windows[at];
+        window.capture = Capture::NONE;
+        window.to = Some(cut);
+        self.publish(registry.capture());
     }
 
     /// The streams of a window, up to now if it is open, and where it ends. `None` if the window is not known.

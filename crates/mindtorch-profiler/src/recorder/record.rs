@@ -9,13 +9,15 @@
 //! span     begin ticks     end ticks  name:32 | track:16 | flags:8 | kind:8     inputs:32 | stack:32
 //! function as above                   as above                                  line that called:32 | stack:32
 //! memory   ticks           address    name 0 = host, 1 = device; track = number bytes (signed)
+//! use      ticks           address    name as above | role << 8 | written << 16  bytes
+//! sources  address         address    as memory's                               address
 //! device   begin ticks     end ticks  as above, track = stream                  device:32 | 0
 //! counter  ticks           value f64  as above                                  0
 //! mark     ticks           0          as above                                  0
 //!
 //! slot 2   w0              w1               w2                                  w3
 //! span     numbers         flops            forward thread:32 | note:32         overload name:32 | context:32
-//! memory   allocated       reserved         stack:32 | 0                        0
+//! memory   allocated       reserved         stack:32 | role:32                  0
 //! device   launching span  bytes moved      0                                   0
 //! ```
 //!
@@ -82,6 +84,8 @@ pub(crate) enum RecordKind {
     Counter = 8,
     Mark = 9,
     Function = 10,
+    Use = 11,
+    Sources = 12,
 }
 
 impl RecordKind {
@@ -96,6 +100,8 @@ impl RecordKind {
             7 => Self::Copy,
             8 => Self::Counter,
             10 => Self::Function,
+            11 => Self::Use,
+            12 => Self::Sources,
             _ => Self::Mark,
         }
     }
@@ -104,6 +110,12 @@ impl RecordKind {
     #[inline]
     pub(crate) fn is_device(self) -> bool {
         matches!(self, Self::Kernel | Self::Copy)
+    }
+
+    /// Whether it begins with the time at which it was recorded.
+    #[inline]
+    pub(crate) fn tells_when(self) -> bool {
+        !self.is_device() && self != Self::Sources
     }
 
     /// Whether it is closed after it was opened (a device span is recorded when it is over).

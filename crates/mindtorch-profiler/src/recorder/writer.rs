@@ -1,7 +1,7 @@
 //! The writing end: one thread's records, appended without locks.
 
 use super::chunk::{Chunk, FIRST, FULL, OpenSpan};
-use super::event::{DeviceSpan, Memory, SpanArgs, SpanId};
+use super::event::{Device, DeviceSpan, Memory, MemoryUse, SpanArgs, SpanId};
 use super::record::{Head, RecordKind, Words, pack_numbers, pair};
 use super::{Recorder, ThreadLog};
 use crate::capture::Capture;
@@ -102,10 +102,35 @@ impl ThreadWriter {
                 name: memory.device.kind_bits(),
             };
             let bytes = memory.bytes.cast_unsigned();
-            let more = [memory.allocated.cast_unsigned(), memory.reserved, pair(memory.stack.0, 0), 0];
+            let more = [memory.allocated.cast_unsigned(), memory.reserved, pair(memory.stack.0, memory.role as u32), 0];
             let index = self.reserve(2);
             let ticks = self.clock.ticks();
             self.write_pair(index, [ticks, memory.address, head.pack(), bytes], more);
+        }
+    }
+
+    /// Records what became known of a block of memory, if anyone collects memory.
+    pub fn memory_use(&mut self, used: &MemoryUse) {
+        if self.capture().contains(Capture::MEMORY) {
+            let more = u32::from(used.role as u8) << 8 | u32::from(used.is_written) << 16;
+            let name = used.device.kind_bits() | more;
+            let head = Head { kind: RecordKind::Use, flags: 0, track: used.device.index(), name };
+            let index = self.reserve(1);
+            let ticks = self.clock.ticks();
+            self.chunk.slot(index).write([ticks, used.address, head.pack(), used.bytes]);
+            self.publish(index + 1);
+        }
+    }
+
+    /// Records from which blocks of a device the span that this thread began last computes what it allocates, if anyone
+    /// collects memory and host work. An address of 0 is none; more than three take another call.
+    pub fn memory_sources(&mut self, device: Device, addresses: [u64; 3]) {
+        if self.capture().contains(Capture::MEMORY | Capture::CPU) {
+            let head = Head { kind: RecordKind::Sources, flags: 0, track: device.index(), name: device.kind_bits() };
+            let [first, second, third] = addresses;
+            let index = self.reserve(1);
+            self.chunk.slot(index).write([first, second, head.pack(), third]);
+            self.publish(index + 1);
         }
     }
 

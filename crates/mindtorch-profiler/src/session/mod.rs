@@ -8,7 +8,7 @@ pub use scope::OpenScope;
 
 use crate::capture::Capture;
 use crate::quiet::{Quiet, QuietDrop};
-use crate::recorder::{CarriedSpan, Cut, Device, RecordKinds, Recorder, Stream, WindowId};
+use crate::recorder::{CarriedSpan, Cut, Device, MemoryUse, OpenedWindow, RecordKinds, Recorder, Stream, WindowId};
 use crate::sync::{Arc, Mutex, MutexGuard};
 use crate::trace::{Trace, TraceBuilder};
 use std::sync::PoisonError;
@@ -86,6 +86,8 @@ struct SessionState {
 pub(crate) struct Edge {
     pub(crate) cut: Arc<Cut>,
     pub(crate) capture: Capture,
+    /// The blocks of memory that were known to be there, if it sees memory.
+    pub(crate) blocks: Arc<Vec<MemoryUse>>,
 }
 
 /// The beginning of a step.
@@ -124,9 +126,9 @@ impl Session {
     fn new(recorder: Recorder, settings: SessionSettings) -> Self {
         let _quiet = Quiet::new();
         let capture = settings.capture.with_implied();
-        let (id, from, carried) = recorder.open_window(capture);
+        let OpenedWindow { id, from, carried, blocks } = recorder.open_window(capture);
         let first_step = StepMark { ended: from.ticks, ticks: from.ticks, os_thread: crate::recorder::os_thread_id() };
-        let start = Edge { cut: from, capture };
+        let start = Edge { cut: from, capture, blocks: Arc::new(blocks) };
         let state = SessionState { collecting: capture, edges: vec![start.clone()], carried, steps: vec![first_step] };
         Self {
             window: HeldWindow { recorder, id },
@@ -159,8 +161,8 @@ impl Session {
         }
         // With every activity paused there is nothing that detail could be about.
         let collected = if (capture & Capture::ACTIVITIES).is_empty() { Capture::NONE } else { capture };
-        if let Some(cut) = self.window.recorder.change_window(self.window.id, collected) {
-            state.edges.push(Edge { cut, capture: collected });
+        if let Some((cut, blocks)) = self.window.recorder.change_window(self.window.id, collected) {
+            state.edges.push(Edge { cut, capture: collected, blocks: Arc::new(blocks) });
             state.collecting = capture;
         }
     }

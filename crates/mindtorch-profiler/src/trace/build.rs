@@ -7,7 +7,9 @@ use super::names::TraceNames;
 use super::nesting::{NO_PARENT, Nesting};
 use super::records::for_each_record;
 use super::repeated::repeated_operators;
-use super::rows::{DeviceKind, DeviceRow, InstantRow, MemoryRow, ThreadRow};
+use super::rows::{
+    DeviceKind, DeviceRow, InstantRow, MemoryNotes, MemoryRow, MemoryView, SourcesRow, ThreadRow, UseRow,
+};
 use super::sites::SiteStacks;
 use super::{Derived, Header, Origin, Step, Trace};
 use crate::capture::Capture;
@@ -15,7 +17,8 @@ use crate::clock::TickScale;
 use crate::names::{Name, Stack};
 use crate::quiet::QuietDrop;
 use crate::recorder::{
-    CarriedSpan, Device, Head, RecordKind, SpanId, SpanKind, Stream, ThreadLog, Words, pair, unpack_numbers, unpair,
+    CarriedSpan, Device, Head, MemoryRole, MemoryUse, RecordKind, SpanId, SpanKind, Stream, ThreadLog, Words, pair,
+    unpack_numbers, unpair,
 };
 use crate::session::WindowContents;
 use crate::sync::Arc;
@@ -32,6 +35,7 @@ pub(crate) struct TraceBuilder {
     /// The span ids that `device` rows were launched by, as recorded.
     pub(super) launches: Vec<Option<SpanId>>,
     memory: Vec<MemoryRow>,
+    notes: MemoryNotes,
     instants: Vec<InstantRow>,
     nesting: Nesting,
     contexts: Contexts,
@@ -95,6 +99,7 @@ impl TraceBuilder {
             device: Vec::new(),
             launches: Vec::new(),
             memory: Vec::new(),
+            notes: MemoryNotes::default(),
             instants: Vec::new(),
             nesting: Nesting::default(),
             contexts: Contexts::default(),
@@ -108,6 +113,7 @@ impl TraceBuilder {
 
     pub(crate) fn build(mut self) -> Trace {
         let mut streams = std::mem::take(&mut self.contents.streams);
+        self.add_memory_views();
         self.choose_carried();
         self.add_streams_of_carried(&mut streams);
         self.add_own_spans(&mut streams);
@@ -152,6 +158,7 @@ impl TraceBuilder {
             repeated,
             device: self.device,
             memory: self.memory,
+            notes: self.notes,
             instants: self.instants,
             steps,
             derived: Derived::default(),
@@ -217,18 +224,25 @@ impl TraceBuilder {
         let mut own = SpansToCome(&own);
         let edges = std::mem::take(&mut self.contents.edges);
         let left_out = self.contents.settings.left_out;
+        // The row of the span that was begun last, unless it is left out.
+        let mut latest = None;
         for_each_record(stream, &edges, |_, capture, head, words, second| {
             if left_out.contains(head.kind) {
+                latest = None;
                 return;
             }
             let [begin, end, _, inputs_and_stack] = words;
-            if !head.kind.is_device() {
+            if head.kind.tells_when() {
                 while let Some(span) = own.begun_by(begin) {
                     self.add_own_span(span);
                 }
             }
             if head.kind.is_span() {
+                latest = Some(self.spans.len() as u32);
                 self.add_span(&RawSpan { begin, end, head, inputs_and_stack, details: second }, capture);
+            } else if head.kind == RecordKind::Sources {
+                let (device, addresses) = (Device::from_bits(head.name, head.track), [begin, end, inputs_and_stack]);
+                self.notes.sources.extend(latest.map(|span| SourcesRow { span, device, addresses }));
             } else {
                 self.add_instant(thread, capture, head, words, second.unwrap_or_default());
             }
@@ -283,6 +297,7 @@ impl TraceBuilder {
     fn add_instant(&mut self, thread: usize, capture: Capture, head: Head, words: Words, second: Words) {
         match head.kind {
             RecordKind::Memory => self.add_memory(thread, capture, words, head, second),
+            RecordKind::Use => self.add_use(capture, words, head),
             RecordKind::Kernel | RecordKind::Copy => self.add_device(words, head, second),
             _ => {
                 let value = (head.kind == RecordKind::Counter).then(|| f64::from_bits(words[1]));
@@ -414,9 +429,41 @@ impl TraceBuilder {
                 self.spans.set_device(row as usize, index);
             }
         }
-        let stack = if capture.contains(Capture::STACK) { Stack(unpair(stack).0) } else { Stack::NONE };
-        let allocated = allocated.cast_signed();
-        self.memory.push(MemoryRow { at_ns, thread, address, bytes, device, allocated, reserved, stack, span });
+        let (stack, role) = unpair(stack);
+        let stack = if capture.contains(Capture::STACK) { Stack(stack) } else { Stack::NONE };
+        let (allocated, role) = (allocated.cast_signed(), MemoryRole::from_number(role as u8));
+        self.memory.push(MemoryRow { at_ns, thread, address, bytes, device, allocated, reserved, stack, role, span });
+    }
+
+    fn add_use(&mut self, capture: Capture, [ticks, address, _, bytes]: Words, head: Head) {
+        let device = Device::from_bits(head.name & 0xff, head.track);
+        if !capture.contains(device.activity()) {
+            return;
+        }
+        let at_ns = self.clock.ns(ticks).max(self.latest_start);
+        let owner = self.nesting.owner(at_ns, &mut self.spans.self_ns);
+        let (role, is_written) = (MemoryRole::from_number((head.name >> 8) as u8), head.name >> 16 != 0);
+        self.notes.uses.push(UseRow {
+            at_ns,
+            used: MemoryUse { address, bytes, device, role, is_written },
+            before: self.memory.len() as u32,
+            span: (owner != NO_PARENT).then_some(owner),
+        });
+    }
+
+    /// Notes from when on which devices' memory is seen.
+    fn add_memory_views(&mut self) {
+        let mut before = Capture::NONE;
+        for edge in &self.contents.edges {
+            let sees = edge.capture.contains(Capture::MEMORY);
+            let seen = if sees { edge.capture & Capture::ACTIVITIES } else { Capture::NONE };
+            let begun = seen & !before;
+            if !begun.is_empty() {
+                let at_ns = self.clock.ns(edge.cut.ticks);
+                self.notes.views.push(MemoryView { at_ns, activities: begun, blocks: Arc::clone(&edge.blocks) });
+            }
+            before = seen;
+        }
     }
 
     fn add_device(&mut self, [begin, end, _, device]: Words, head: Head, [launched_by, bytes, _, _]: Words) {

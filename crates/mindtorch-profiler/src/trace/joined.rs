@@ -2,6 +2,7 @@
 
 use super::columns::{SelfAndTotal, SpanColumns, Sparse};
 use super::nesting::NO_PARENT;
+use super::rows::MemoryNotes;
 use super::{Derived, Header, Step, Trace};
 use crate::quiet::QuietDrop;
 use rustc_hash::FxHashMap;
@@ -31,6 +32,7 @@ impl Trace {
             repeated: Vec::new(),
             device: Vec::new(),
             memory: Vec::new(),
+            notes: MemoryNotes::default(),
             instants: Vec::new(),
             steps: Vec::new(),
             derived: Derived::default(),
@@ -64,6 +66,7 @@ impl Trace {
             row.extra = renamed(row.extra, &names);
             row
         }));
+        self.notes.append(&part.notes, later, rows as u32, self.memory.len() as u32);
         self.memory.extend(part.memory.iter().copied().map(|mut row| {
             (row.at_ns, row.thread) = (row.at_ns + later, row.thread + threads);
             row.span = row.span.map(|span| span + rows as u32);
@@ -74,6 +77,25 @@ impl Trace {
             row
         }));
         self.steps.extend(part.steps.iter().map(|step| Step { start: step.start + later, number: step.number }));
+    }
+}
+
+impl MemoryNotes {
+    /// Appends those of a part whose spans and memory begin at these rows.
+    fn append(&mut self, part: &Self, later: u64, spans: u32, memory: u32) {
+        self.uses.extend(part.uses.iter().copied().map(|mut row| {
+            (row.at_ns, row.before) = (row.at_ns + later, row.before + memory);
+            row.span = row.span.map(|span| span + spans);
+            row
+        }));
+        self.sources.extend(part.sources.iter().copied().map(|mut row| {
+            row.span += spans;
+            row
+        }));
+        self.views.extend(part.views.iter().cloned().map(|mut view| {
+            view.at_ns += later;
+            view
+        }));
     }
 }
 

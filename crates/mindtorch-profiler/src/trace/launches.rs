@@ -45,7 +45,7 @@ impl TraceBuilder {
             if left_out.contains(head.kind) {
                 return;
             }
-            if !head.kind.is_device() {
+            if head.kind.tells_when() {
                 while own.begun_by(words[0]).is_some() {
                     row += 1;
                 }

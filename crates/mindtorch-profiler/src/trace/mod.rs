@@ -17,6 +17,7 @@ mod repeated;
 mod rows;
 mod sites;
 mod span;
+mod timeline;
 mod usage;
 
 pub(crate) use build::TraceBuilder;
@@ -28,9 +29,11 @@ pub(crate) use links::Links;
 pub(crate) use nanos::Nanos;
 pub(crate) use nesting::Nesting;
 pub use rows::{DeviceKind, MemoryRow, ThreadRow};
-pub(crate) use rows::{DeviceRow, InstantRow};
+pub(crate) use rows::{DeviceRow, InstantRow, MemoryNotes};
 pub(crate) use span::key;
 pub use span::{DeviceSpanRef, SpanRef};
+pub(crate) use timeline::Sizes;
+pub use timeline::{MemoryAction, MemoryBlock, MemoryCategory, MemoryEvent, MemoryPeak, MemoryTimeline};
 pub use usage::MemoryUsage;
 
 use crate::capture::Capture;
@@ -64,6 +67,7 @@ pub struct Trace {
     pub(crate) repeated: Vec<u32>,
     pub(crate) device: Vec<DeviceRow>,
     pub(crate) memory: Vec<MemoryRow>,
+    pub(crate) notes: MemoryNotes,
     pub(crate) instants: Vec<InstantRow>,
     /// In the order of time.
     pub(crate) steps: Vec<Step>,

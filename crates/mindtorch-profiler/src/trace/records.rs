@@ -43,10 +43,14 @@ pub(super) fn for_each_record(
     }
 }
 
+/// What operators computed from what.
+const OPERATORS_MEMORY: Capture = Capture::from_bits(Capture::MEMORY.bits() | Capture::CPU.bits());
+
 #[inline]
 fn needs(kind: RecordKind) -> Capture {
     match kind {
-        RecordKind::Memory => Capture::MEMORY,
+        RecordKind::Memory | RecordKind::Use => Capture::MEMORY,
+        RecordKind::Sources => OPERATORS_MEMORY,
         RecordKind::Kernel | RecordKind::Copy | RecordKind::Runtime => Capture::DEVICE,
         RecordKind::Op | RecordKind::Backward | RecordKind::Annotation => Capture::CPU,
         RecordKind::Function => Capture::FUNCTIONS,

@@ -1,7 +1,9 @@
 //! The parts of a trace that are not spans of a thread. Times are nanoseconds since the start of the trace.
 
+use crate::capture::Capture;
 use crate::names::Stack;
-use crate::recorder::Device;
+use crate::recorder::{Device, MemoryRole, MemoryUse};
+use crate::sync::Arc;
 
 /// A thread that has events in the trace.
 #[derive(Clone, Debug)]
@@ -72,8 +74,48 @@ pub struct MemoryRow {
     pub reserved: u64,
     /// Where in the source it happened.
     pub stack: Stack,
+    /// What it was for, as far as that was known then.
+    pub role: MemoryRole,
     /// The row of the span in which it happened.
     pub span: Option<u32>,
+}
+
+/// What became known of blocks of memory, besides that they were allocated and freed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MemoryNotes {
+    /// Thread by thread.
+    pub(crate) uses: Vec<UseRow>,
+    /// In the order of spans.
+    pub(crate) sources: Vec<SourcesRow>,
+    /// When devices' memory began to be seen, in the order of time, and the blocks that were known to be there.
+    pub(crate) views: Vec<MemoryView>,
+}
+
+/// Something that became known of a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UseRow {
+    pub(crate) at_ns: u64,
+    pub(crate) used: MemoryUse,
+    /// The row in the trace's memory of the next allocation or free of the thread, or of one after it.
+    pub(crate) before: u32,
+    pub(crate) span: Option<u32>,
+}
+
+/// The blocks from which a span computed what it allocated; an address of 0 is none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SourcesRow {
+    pub(crate) span: u32,
+    pub(crate) device: Device,
+    pub(crate) addresses: [u64; 3],
+}
+
+/// A time from which on memory is seen.
+#[derive(Clone, Debug)]
+pub(crate) struct MemoryView {
+    pub(crate) at_ns: u64,
+    /// Of which devices.
+    pub(crate) activities: Capture,
+    pub(crate) blocks: Arc<Vec<MemoryUse>>,
 }
 
 /// A counter's value, or a mark, which has none.

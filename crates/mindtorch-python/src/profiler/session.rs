@@ -259,6 +259,13 @@ pub(crate) fn is_recording() -> bool {
     mindtorch_profiler::capture().intersects(Capture::ACTIVITIES)
 }
 
+/// Whether any profiler of this process records memory.
+#[pyfunction]
+#[pyo3(name = "_is_memory_recorded")]
+pub(crate) fn is_memory_recorded() -> bool {
+    mindtorch_profiler::capture().contains(Capture::MEMORY)
+}
+
 /// Torch's names of what can be kept, and the kinds of spans that they mean.
 const TYPES: [(&str, &[SpanKind]); 4] = [
     ("CPU_OP", &[SpanKind::Op, SpanKind::Backward]),

@@ -9,7 +9,8 @@ use crate::error::{Result, bail, ensure};
 use crate::execution_trace::OpenNode;
 use crate::ops;
 use crate::shape::list;
-use mindtorch_profiler::{Capture, Name, Span, SpanArgs, SpanKind, capture};
+use crate::storage::role::RoleScope;
+use mindtorch_profiler::{Capture, MemoryRole, Name, Span, SpanArgs, SpanKind, capture};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
@@ -126,6 +127,7 @@ impl Run {
     }
 
     fn execute(&mut self, roots: &[Tensor], weights: &[Option<Tensor>]) -> Result<()> {
+        let _role = RoleScope::enter(MemoryRole::AutogradDetail);
         let mut edges = Vec::with_capacity(roots.len());
         for (index, (root, weight)) in roots.iter().zip(weights).enumerate() {
             let Some(edge) = root.gradient_edge() else {
@@ -150,7 +152,7 @@ impl Run {
             edges.push((edge, weight));
         }
         self.count(edges.iter().map(|(edge, _)| &edge.node));
-        let _mode = Restore::grad(self.request.create_graph);
+        let _mode = Restore::backward(self.request.create_graph);
         // Kept to the end, as a caller's are: the memory of a default weight is freed by this call, not by the first node.
         for (edge, weight) in &edges {
             self.deliver(edge, weight.clone())?;
@@ -264,10 +266,12 @@ impl Run {
         for (output, retained) in retaining {
             if let (Some(retained), Some(grad)) = (retained.upgrade(), &grads[output]) {
                 let mut retained = retained.lock().unwrap_or_else(PoisonError::into_inner);
-                *retained = Some(match retained.take() {
+                let sum = match retained.take() {
                     Some(sum) => ops::add(&sum, grad, 1.into())?,
                     None => grad.clone(),
-                });
+                };
+                sum.storage().keep_as(MemoryRole::Gradient);
+                *retained = Some(sum);
             }
         }
         for &(output, input) in self.captures.get(&Arc::as_ptr(node)).map_or(&[][..], Vec::as_slice) {
@@ -276,6 +280,7 @@ impl Run {
                     Some(leaf) => accumulate::apply_hooks(&leaf, grad.clone())?,
                     None => grad.clone(),
                 };
+                grad.storage().keep_as(MemoryRole::Gradient);
                 self.captured[input] = Some(grad);
             }
         }

@@ -18,6 +18,7 @@ pub(crate) use view::track_view;
 use crate::Tensor;
 use crate::error::{Result, bail, ensure};
 use crate::tensor::Flags;
+use mindtorch_profiler::MemoryRole;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -116,6 +117,7 @@ impl Tensor {
             ensure!(grad.dtype() == self.dtype(), Runtime, "assigned grad has data of a different type");
             ensure!(grad.device() == self.device(), Runtime, "assigned grad has data located on a different device");
             ensure!(!grad.is_same(self), Runtime, "can't assign Variable as its own grad");
+            grad.storage().keep_as(MemoryRole::Gradient);
         }
         let mut meta = self.meta();
         if grad.is_none() && meta.is_none() {
@@ -237,6 +239,9 @@ impl Tensor {
         self.set_flag(Flags::REQUIRES_GRAD, false);
         *other.meta() = meta;
         other.set_flag(Flags::REQUIRES_GRAD, requires_grad);
+        if self.storage().role().is_lasting() {
+            other.storage().keep_as(self.storage().role());
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod arg;
 mod flops;
 mod launch;
+mod roles;
 
 pub(crate) use arg::Arg;
 pub(crate) use launch::{launch, launch_list};
@@ -10,6 +11,7 @@ pub(crate) use launch::{launch, launch_list};
 use crate::autograd::mode;
 use crate::error::Result;
 use crate::execution_trace::{OpenNode, Outputs};
+use crate::storage::role::RoleScope;
 use mindtorch_profiler::{Capture, Inputs, Name, Span, SpanArgs, SpanKind, capture};
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -29,41 +31,46 @@ impl Op {
     /// Runs an operation that has a backward rule of its own: what its body calls is not part of the graph.
     #[inline]
     pub(crate) fn run<R: Outputs>(&'static self, args: &[Arg<'_>], body: impl FnOnce() -> Result<R>) -> Result<R> {
-        let (_span, node) = self.begin(args);
+        let mut open = self.begin(args);
         let _below = mode::BelowAutograd::enter();
         let result = body();
-        node.end(&result);
+        if let Some(open) = &mut open {
+            open.give(&result);
+        }
         result
     }
 
     /// Runs an operation that is made of others, which are part of the graph.
     #[inline]
     pub(crate) fn compose<R: Outputs>(&'static self, args: &[Arg<'_>], body: impl FnOnce() -> Result<R>) -> Result<R> {
-        let (_span, node) = self.begin(args);
+        let mut open = self.begin(args);
         let result = body();
-        node.end(&result);
+        if let Some(open) = &mut open {
+            open.give(&result);
+        }
         result
     }
 
     #[inline]
-    fn begin(&'static self, args: &[Arg<'_>]) -> (Span, OpenNode) {
+    fn begin(&'static self, args: &[Arg<'_>]) -> Option<Open> {
         let capture = capture();
-        if !capture.intersects(Capture::CPU | Capture::TENSORS) {
-            return (Span::none(), OpenNode::none());
-        }
-        self.begin_recorded(args, capture)
+        capture
+            .intersects(Capture::CPU | Capture::TENSORS | Capture::MEMORY)
+            .then(|| self.begin_recorded(args, capture))
     }
 
     #[cold]
     #[inline(never)]
-    fn begin_recorded(&'static self, args: &[Arg<'_>], capture: Capture) -> (Span, OpenNode) {
+    fn begin_recorded(&'static self, args: &[Arg<'_>], capture: Capture) -> Open {
         let node = if capture.contains(Capture::TENSORS) {
             OpenNode::op(self.name, self.overload, args)
         } else {
             OpenNode::none()
         };
         let span = if capture.contains(Capture::CPU) { self.span(args, capture, &node) } else { Span::none() };
-        (span, node)
+        // Within the span, which is what it allocates in.
+        let role = capture.contains(Capture::MEMORY).then(|| roles::enter(self.name, args)).flatten();
+        Open { node, _role: role, _span: span }
     }
 
     fn span(&'static self, args: &[Arg<'_>], capture: Capture, node: &OpenNode) -> Span {
@@ -88,6 +95,21 @@ impl Op {
             span = span.sequence(sequence);
         }
         Span::begin(&node.linked(span))
+    }
+}
+
+/// An operation that is recorded; what is still open of it ends when this is dropped.
+struct Open {
+    node: OpenNode,
+    _role: Option<RoleScope>,
+    _span: Span,
+}
+
+impl Open {
+    #[cold]
+    #[inline(never)]
+    fn give<R: Outputs>(&mut self, result: &Result<R>) {
+        std::mem::replace(&mut self.node, OpenNode::none()).end(result);
     }
 }
 

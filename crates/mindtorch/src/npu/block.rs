@@ -1,5 +1,6 @@
 //! Blocks: memory of an accelerator that someone has.
 
+use super::allocator::Extent;
 use super::device::Npu;
 use super::pieces::PieceId;
 use super::stream::StreamId;
@@ -15,14 +16,21 @@ pub struct Block {
     npu: &'static Npu,
     offset: u64,
     bytes: usize,
+    /// The bytes that were set aside.
+    reserved: u64,
     stream: StreamId,
     /// `None` if it has no bytes.
     piece: Option<PieceId>,
 }
 
 impl Block {
-    pub(super) fn new(npu: &'static Npu, offset: u64, bytes: usize, stream: StreamId, piece: Option<PieceId>) -> Self {
-        Self { npu, offset, bytes, stream, piece }
+    /// One without bytes.
+    pub(super) fn empty(npu: &'static Npu, stream: StreamId) -> Self {
+        Self { npu, offset: 0, bytes: 0, reserved: 0, stream, piece: None }
+    }
+
+    pub(super) fn new(npu: &'static Npu, extent: Extent, bytes: usize, stream: StreamId, piece: PieceId) -> Self {
+        Self { npu, offset: extent.offset, bytes, reserved: extent.bytes, stream, piece: Some(piece) }
     }
 
     /// Where it starts: an address that all threads can read and write, and that is a multiple of 512. It stays mapped when
@@ -34,6 +42,11 @@ impl Block {
     /// The bytes that were asked for.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// The bytes that were set aside for it, which are what the profiler is told.
+    pub fn reserved_bytes(&self) -> u64 {
+        self.reserved
     }
 
     /// The accelerator that it is on.

@@ -9,7 +9,8 @@ use super::pieces::PieceId;
 use super::runtime_call::RuntimeCall;
 use super::stats::MemoryStats;
 use super::stream::StreamId;
-use mindtorch_profiler::{Capture, Device, Memory, Stack, capture, memory};
+use crate::storage::role::current as current_role;
+use mindtorch_profiler::{Capture, Device, Memory, MemoryRole, Stack, capture, memory};
 use std::ptr::NonNull;
 use std::sync::{MutexGuard, PoisonError};
 
@@ -21,7 +22,7 @@ impl Npu {
     pub fn allocate(&'static self, bytes: usize, stream: StreamId) -> Result<Block, NpuError> {
         refuse_in_child()?;
         if bytes == 0 {
-            return Ok(Block::new(self, 0, 0, stream, None));
+            return Ok(Block::empty(self, stream));
         }
         let Some(request) = Request::new(bytes as u64) else {
             return Err(self.out_of_memory(&mut self.lock_allocator(), None));
@@ -116,7 +117,7 @@ impl Npu {
     fn hand_out(&'static self, allocator: &Allocator, piece: PieceId, bytes: usize, stream: StreamId) -> Block {
         let extent = allocator.extent(piece);
         self.report(allocator, extent.offset, extent.bytes.cast_signed());
-        Block::new(self, extent.offset, bytes, stream, Some(piece))
+        Block::new(self, extent, bytes, stream, piece)
     }
 
     /// Tells the profiler, while the lock is held: the totals are in the order of time.
@@ -129,6 +130,7 @@ impl Npu {
                 allocated: allocator.stats.allocated_bytes.all.current.cast_signed(),
                 reserved: allocator.stats.reserved_bytes.all.current,
                 stack: Stack::NONE,
+                role: if bytes > 0 { current_role() } else { MemoryRole::Unknown },
             });
         }
     }

@@ -1,12 +1,14 @@
 //! Storage: the memory of tensors, wherever it lies. All of it is reported to the profiler.
 
 mod host;
+pub(crate) mod role;
 
 use crate::error::Result;
 use crate::execution_trace::Serial;
 use crate::npu::Block;
 use host::HostBuffer;
 use mindtorch_profiler::{Capture, Device, Memory, Stack, capture, memory};
+use role::RoleWord;
 use std::any::Any;
 use std::cell::UnsafeCell;
 use std::ptr::NonNull;
@@ -34,6 +36,7 @@ struct Inner {
     device: Device,
     /// How often the bytes were changed in place, so that the backward pass can tell that what it saved is no longer there.
     version: AtomicU32,
+    role: RoleWord,
     serial: Serial,
     owner: Owner,
 }
@@ -77,6 +80,7 @@ impl Storage {
             }
         };
         let storage = Self::new(data, bytes, device, owner);
+        storage.0.begin_role();
         storage.0.report(bytes as i64);
         Ok(storage)
     }
@@ -92,7 +96,8 @@ impl Storage {
     }
 
     fn new(data: NonNull<u8>, bytes: usize, device: Device, owner: Owner) -> Self {
-        Self(Arc::new(Inner { data, bytes, device, version: AtomicU32::new(0), serial: Serial::default(), owner }))
+        let (version, role, serial) = (AtomicU32::new(0), RoleWord::default(), Serial::default());
+        Self(Arc::new(Inner { data, bytes, device, version, role, serial, owner }))
     }
 
     /// Where the bytes are.
@@ -172,13 +177,15 @@ impl Inner {
         let allocated = ALLOCATED.fetch_add(bytes, Ordering::Relaxed) + bytes;
         if capture().contains(Capture::MEMORY) {
             let address = self.data().addr().get() as u64;
-            memory(&Memory { address, bytes, device: Device::Cpu, allocated, reserved: 0, stack: Stack::NONE });
+            let (device, stack, role) = (Device::Cpu, Stack::NONE, self.role.role());
+            memory(&Memory { address, bytes, device, allocated, reserved: 0, stack, role });
         }
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        self.end_role();
         self.report(-(self.bytes as i64));
     }
 }

@@ -13,13 +13,13 @@ use super::columns::{DetailRow, SpanColumns, SpanFlags, Sparse};
 use super::links::take_forward_stacks;
 use super::nesting::{NO_PARENT, Nesting};
 use super::repeated::repeated_operators;
-use super::rows::{DeviceKind, DeviceRow, InstantRow, MemoryRow, ThreadRow};
+use super::rows::{DeviceKind, DeviceRow, InstantRow, MemoryNotes, MemoryRow, ThreadRow};
 use super::sites::SiteStacks;
-use super::{Header, Origin, Trace};
+use super::{Derived, Header, Origin, Trace};
 use crate::capture::Capture;
 use crate::names::{Name, Stack};
 use crate::quiet::QuietDrop;
-use crate::recorder::{Device, SpanKind};
+use crate::recorder::{Device, MemoryRole, SpanKind};
 use launches::{Launches, Places};
 use order::Order;
 use rustc_hash::FxHashSet;
@@ -231,9 +231,10 @@ impl Loose {
             repeated,
             device,
             memory,
+            notes: MemoryNotes::default(),
             instants: columns.instants,
             steps,
-            derived: crate::trace::Derived::default(),
+            derived: Derived::default(),
             quiet: QuietDrop::default(),
         })
     }
@@ -396,7 +397,9 @@ impl Columns {
         }
         let LooseMemory { address, bytes, device, allocated, reserved, .. } = *row;
         let stack = Stack::NONE;
-        self.memory.push(MemoryRow { at_ns, thread, address, bytes, device, allocated, reserved, stack, span });
+        // Files do not say what memory is for.
+        let role = MemoryRole::Unknown;
+        self.memory.push(MemoryRow { at_ns, thread, address, bytes, device, allocated, reserved, stack, role, span });
     }
 }
 
