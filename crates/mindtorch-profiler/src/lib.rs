@@ -117,6 +117,8 @@ pub use allocator::ProfiledAllocator;
 pub use capture::Capture;
 pub use clock::ManualClock;
 pub use error::Error;
+#[cfg(feature = "arrow")]
+pub use export::{ArrowArray, ArrowArrayStream, ArrowSchema, DataFrame};
 pub use export::{ChromeTrace, StackMetric, TimelineForm, frame_parts};
 pub use load::LoadError;
 pub use macros::CallSite;
@@ -129,6 +131,6 @@ pub use recorder::{
 pub use session::{OpenScope, Recording, Session, SessionBuilder};
 pub use stats::{Average, Averages, GroupBy, SortKey, TableOptions, TimeUnit, UnknownSortKey};
 pub use trace::{
-    DeviceKind, DeviceSpanRef, EventKind, Filter, MemoryAction, MemoryBlock, MemoryCategory, MemoryEvent, MemoryPeak,
-    MemoryRow, MemoryTimeline, MemoryUsage, SpanRef, ThreadRow, Trace,
+    DeviceKind, DeviceSpanRef, EventKind, EventOrder, Filter, MemoryAction, MemoryBlock, MemoryCategory, MemoryEvent,
+    MemoryPeak, MemoryRow, MemoryTimeline, MemoryUsage, SpanRef, ThreadRow, Trace, TraceEvent,
 };

@@ -22,8 +22,8 @@ mod _core {
     use crate::execution_trace::ExecutionTrace;
     #[pymodule_export]
     use crate::profiler::{
-        AverageRows, EventRows, OperatorScope, RecordFunction, Results, Session, is_memory_recorded, is_recording,
-        note_collection, note_optimizer_state, note_parameter, render_table,
+        AverageRows, EventRows, OperatorScope, PyDataFrame, RecordFunction, Results, Session, is_memory_recorded,
+        is_recording, note_collection, note_optimizer_state, note_parameter, render_table,
     };
     #[pymodule_export]
     use crate::tensor::{PyDType, PyDevice, PyGenerator, PyTensor};

@@ -1,7 +1,13 @@
 //! Exporting: traces as files that other programs read. Pure functions over a trace, which can be exported any number of
 //! times.
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod chrome;
+#[cfg(feature = "arrow")]
+mod columns;
+#[cfg(feature = "arrow")]
+mod data_frame;
 mod digits;
 mod file;
 #[cfg(feature = "flame-graph")]
@@ -9,11 +15,17 @@ mod flame_graph;
 mod folded;
 mod frame;
 mod json;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod path_tree;
 mod speedscope;
 mod timeline;
 
+#[cfg(feature = "arrow")]
+pub use arrow::{ArrowArray, ArrowArrayStream, ArrowSchema};
 pub use chrome::ChromeTrace;
+#[cfg(feature = "arrow")]
+pub use data_frame::DataFrame;
 pub use folded::StackMetric;
 pub use frame::parts as frame_parts;
 pub(crate) use json::push_text;

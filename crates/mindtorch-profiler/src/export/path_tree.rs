@@ -124,6 +124,7 @@ impl PathTree {
 
     /// Gives the time of paths that lead to less than `least_ns` to the path before them, so that what is left has the same
     /// sums in fewer paths.
+    #[cfg(feature = "flame-graph")]
     pub(super) fn merge_below(&mut self, least_ns: u64) {
         let mut totals = self.ns.clone();
         for path in (1..totals.len()).rev() {

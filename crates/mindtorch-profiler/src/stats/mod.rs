@@ -138,6 +138,12 @@ impl Average {
         mean(self.device_total_us(), self.count)
     }
 
+    /// The four times in microseconds: total and own on the host, and on the device.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn times_us(&self) -> [f64; 4] {
+        [self.cpu_total_us(), self.self_cpu_us(), self.device_total_us(), self.self_device_us()]
+    }
+
     fn cpu_total_us(&self) -> f64 {
         self.exact_us.map_or(self.cpu_total_ns as f64 / 1e3, |us| us[0])
     }
@@ -169,6 +175,12 @@ impl Averages {
     /// The groups.
     pub fn rows(&self) -> &[Average] {
         &self.rows
+    }
+
+    /// What the accelerator is called.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn device_label(&self) -> &str {
+        &self.device_label
     }
 
     /// The host time that the trace's spans cover, which is the sum of all self times.

@@ -1,12 +1,13 @@
 //! `AverageRows`: what a list of averages is made of, row by row.
 
+use super::data_frame::PyDataFrame;
 use super::event_rows::EventRows;
 use super::event_values::scope;
 use super::inputs::{self, DIMS};
 use super::results::Groups;
 use super::table::{Columns, options};
 use super::view::{TraceView, micros};
-use mindtorch_profiler::{Average, Averages, Capture};
+use mindtorch_profiler::{Average, Averages, Capture, DataFrame};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyAttributeError, PyIndexError};
 use pyo3::prelude::*;
@@ -17,13 +18,14 @@ use std::sync::Arc;
 #[pyclass(frozen, sequence, module = "mindtorch_v2._core")]
 pub(crate) struct AverageRows {
     view: Arc<TraceView>,
-    averages: Averages,
+    averages: Arc<Averages>,
     is_by_shape: bool,
 }
 
 impl AverageRows {
     pub(super) fn new(view: &Arc<TraceView>, groups: Groups) -> Self {
-        Self { view: Arc::clone(view), averages: view.trace.averages(groups.into()), is_by_shape: groups.by_shape }
+        let averages = Arc::new(view.trace.averages(groups.into()));
+        Self { view: Arc::clone(view), averages, is_by_shape: groups.by_shape }
     }
 
     fn row(&self, index: usize) -> PyResult<&Average> {
@@ -98,6 +100,12 @@ impl AverageRows {
             "first_event" => self.view.first_event(row).into_bound_py_any(py),
             _ => Err(PyAttributeError::new_err(format!("'FunctionEventAvg' object has no attribute '{name}'"))),
         }
+    }
+
+    /// The averages as a table of columns: all, or those in some places.
+    #[pyo3(signature = (places = None))]
+    fn data_frame(&self, places: Option<Vec<u32>>) -> PyDataFrame {
+        PyDataFrame(DataFrame::of_averages(Arc::clone(&self.averages), places))
     }
 
     /// The table, as text.

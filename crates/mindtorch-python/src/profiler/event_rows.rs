@@ -1,11 +1,12 @@
 //! `EventRows`: what the list of events is made of, row by row.
 
 use super::average_rows::AverageRows;
+use super::data_frame::PyDataFrame;
 use super::event_values::{attribute, key_value, keys};
 use super::results::{Groups, write_stacks};
 use super::table::{Columns, options};
 use super::view::{Event, TraceView, micros};
-use mindtorch_profiler::Capture;
+use mindtorch_profiler::{Capture, DataFrame};
 use pyo3::exceptions::{PyAttributeError, PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -114,6 +115,13 @@ impl EventRows {
     #[expect(clippy::needless_pass_by_value, reason = "arguments that are converted arrive as values")]
     fn export_stacks(&self, py: Python<'_>, path: PathBuf, metric: &str) -> PyResult<()> {
         write_stacks(py, &self.view, &path, metric)
+    }
+
+    /// The events as a table of columns: all, or those in some places.
+    #[pyo3(signature = (places = None))]
+    fn data_frame(&self, py: Python<'_>, places: Option<Vec<u32>>) -> PyDataFrame {
+        let (trace, order) = (Arc::clone(&self.view.trace), Arc::clone(self.view.event_order()));
+        PyDataFrame(py.detach(|| DataFrame::of_ordered_events(trace, order, places)))
     }
 
     /// The table, as text.

@@ -5,6 +5,7 @@
 //! when someone touches it.
 
 mod average_rows;
+mod data_frame;
 mod event_rows;
 mod event_values;
 mod garbage;
@@ -20,6 +21,7 @@ mod unrecorded;
 mod view;
 
 pub(crate) use average_rows::AverageRows;
+pub(crate) use data_frame::PyDataFrame;
 pub(crate) use event_rows::EventRows;
 pub(crate) use garbage::note_collection;
 pub(crate) use memory_timeline::{note_optimizer_state, note_parameter};

@@ -101,13 +101,26 @@ impl Results {
         write_stacks(py, &self.view, &path, metric)
     }
 
+    /// Writes the trace for speedscope.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments that are converted arrive as values")]
+    fn export_speedscope(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.view.trace.export_speedscope(&path)).map_err(|error| export_error(py, error))
+    }
+
+    /// Draws the stacks as an SVG picture.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments that are converted arrive as values")]
+    fn export_flame_graph(&self, py: Python<'_>, path: PathBuf, metric: &str) -> PyResult<()> {
+        let metric = stack_metric(py, metric)?;
+        py.detach(|| self.view.trace.export_flame_graph(&path, metric)).map_err(|error| export_error(py, error))
+    }
+
     /// Several recordings as one, in the order of time, on the first one's clock.
     #[staticmethod]
     #[expect(clippy::needless_pass_by_value, reason = "arguments that are converted arrive as values")]
     fn joined(py: Python<'_>, parts: Vec<Bound<'_, Self>>) -> PyResult<Self> {
         let views: Vec<Arc<TraceView>> = parts.iter().map(|part| Arc::clone(&part.get().view)).collect();
         let joined = py.detach(|| {
-            let traces: Vec<&Trace> = views.iter().map(|view| &view.trace).collect();
+            let traces: Vec<&Trace> = views.iter().map(|view| &*view.trace).collect();
             Trace::joined(&traces).map(TraceView::new)
         });
         let view = joined.ok_or_else(|| PyValueError::new_err("there is nothing to join"))?;
@@ -116,9 +129,13 @@ impl Results {
 }
 
 pub(super) fn write_stacks(py: Python<'_>, view: &TraceView, path: &Path, metric: &str) -> PyResult<()> {
-    let metric = match metric {
-        "self_device_time_total" => StackMetric::SelfDeviceTime,
-        name => name.parse().map_err(|error| export_error(py, error))?,
-    };
+    let metric = stack_metric(py, metric)?;
     py.detach(|| view.trace.export_stacks(path, metric)).map_err(|error| export_error(py, error))
+}
+
+fn stack_metric(py: Python<'_>, name: &str) -> PyResult<StackMetric> {
+    match name {
+        "self_device_time_total" => Ok(StackMetric::SelfDeviceTime),
+        name => name.parse().map_err(|error| export_error(py, error)),
+    }
 }

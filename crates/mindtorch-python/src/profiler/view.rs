@@ -1,25 +1,17 @@
 //! A trace, with what Python asks of it: the order of events, who contains whom, numbers that are worked out once.
 
-use mindtorch_profiler::{Average, Capture, Device, DeviceSpanRef, MemoryRow, SpanRef, Trace};
+pub(super) use mindtorch_profiler::TraceEvent as Event;
+use mindtorch_profiler::{Average, Capture, Device, DeviceSpanRef, EventOrder, MemoryRow, SpanRef, Trace};
 use rustc_hash::FxHashMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// A trace that events and averages share.
 pub(crate) struct TraceView {
-    pub(crate) trace: Trace,
-    order: OnceLock<Vec<Event>>,
-    links: OnceLock<Links>,
+    pub(crate) trace: Arc<Trace>,
+    order: OnceLock<Arc<EventOrder>>,
+    children: OnceLock<Vec<Vec<u32>>>,
     flows: OnceLock<FxHashMap<u32, Flow>>,
     kernels: OnceLock<FxHashMap<u32, Vec<u32>>>,
-}
-
-/// What an event is a row of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Event {
-    Span(u32),
-    Device(u32),
-    /// Memory that was allocated or freed outside of all spans.
-    Memory(u32),
 }
 
 /// An arrow that begins or ends at an event.
@@ -31,15 +23,15 @@ pub(super) struct Flow {
     pub(super) is_start: bool,
 }
 
-/// Places in the list of events.
-struct Links {
-    parents: Vec<Option<u32>>,
-    children: Vec<Vec<u32>>,
-}
-
 impl TraceView {
     pub(crate) fn new(trace: Trace) -> Self {
-        Self { trace, order: OnceLock::new(), links: OnceLock::new(), flows: OnceLock::new(), kernels: OnceLock::new() }
+        Self {
+            trace: Arc::new(trace),
+            order: OnceLock::new(),
+            children: OnceLock::new(),
+            flows: OnceLock::new(),
+            kernels: OnceLock::new(),
+        }
     }
 
     pub(super) fn captures(&self, flag: Capture) -> bool {
@@ -48,38 +40,11 @@ impl TraceView {
 
     /// What the list of events has at each place: by start, and of those that start together the longer first.
     pub(super) fn order(&self) -> &[Event] {
-        self.order.get_or_init(|| {
-            let trace = &self.trace;
-            let repeated = trace.repeated_operators();
-            let is_shown = |row: &u32| repeated.is_empty() || repeated.binary_search(row).is_err();
-            let mut order: Vec<Event> = trace.rows_by_time().into_iter().filter(is_shown).map(Event::Span).collect();
-            let is_shown = !trace.hides_memory_events();
-            let outside = trace.memory().iter().zip(0..).filter(|(row, _)| is_shown && row.span.is_none());
-            let others = order.len();
-            order.extend((0..trace.device_spans().len() as u32).map(Event::Device));
-            order.extend(outside.map(|(_, row)| Event::Memory(row)));
-            if order.len() > others {
-                order.sort_by_key(|event| {
-                    let (start, end) = self.range(*event);
-                    (start, std::cmp::Reverse(end))
-                });
-            }
-            order
-        })
+        self.event_order().events()
     }
 
-    fn range(&self, event: Event) -> (u64, u64) {
-        match event {
-            Event::Span(row) => {
-                let span = self.span(row);
-                (span.start_ns(), span.end_ns())
-            }
-            Event::Device(row) => {
-                let work = self.device(row);
-                (work.start_ns(), work.end_ns())
-            }
-            Event::Memory(row) => (self.memory(row).at_ns, self.memory(row).at_ns),
-        }
+    pub(super) fn event_order(&self) -> &Arc<EventOrder> {
+        self.order.get_or_init(|| Arc::new(self.trace.event_order()))
     }
 
     pub(super) fn span(&self, row: u32) -> SpanRef<'_> {
@@ -97,7 +62,7 @@ impl TraceView {
     /// The place of the first event of a group of averages.
     pub(super) fn first_event(&self, group: &Average) -> Option<usize> {
         let order = self.order();
-        let first = order.partition_point(|event| self.range(*event).0 < group.first_start_ns);
+        let first = order.partition_point(|event| self.trace.time_range(*event).0 < group.first_start_ns);
         let is_of_group = |event: &Event| match *event {
             Event::Span(row) => self.span(row).key() == &*group.key,
             Event::Device(row) => group.is_device() && self.device(row).name() == &*group.key,
@@ -106,36 +71,21 @@ impl TraceView {
         order[first..].iter().position(is_of_group).map(|at| first + at)
     }
 
-    fn links(&self) -> &Links {
-        self.links.get_or_init(|| {
-            let order = self.order();
-            let mut places: Vec<u32> = vec![u32::MAX; self.trace.span_count()];
-            for (event, place) in order.iter().zip(0..) {
-                if let Event::Span(row) = event {
-                    places[*row as usize] = place;
-                }
-            }
-            let mut links = Links { parents: vec![None; order.len()], children: vec![Vec::new(); order.len()] };
-            for (event, place) in order.iter().zip(0..) {
-                let Event::Span(row) = event else { continue };
-                // A span that is not shown is one with what is around it.
-                let mut around = std::iter::successors(self.span(*row).parent(), SpanRef::parent);
-                let parent = around.find_map(|span| Some(places[span.row()]).filter(|&place| place != u32::MAX));
-                if let Some(parent) = parent {
-                    links.parents[place as usize] = Some(parent);
-                    links.children[parent as usize].push(place);
-                }
-            }
-            links
-        })
-    }
-
     pub(super) fn parent(&self, place: usize) -> Option<u32> {
-        self.links().parents[place]
+        self.event_order().parent(&self.trace, place)
     }
 
     pub(super) fn children(&self, place: usize) -> &[u32] {
-        &self.links().children[place]
+        let children = self.children.get_or_init(|| {
+            let mut children = vec![Vec::new(); self.order().len()];
+            for place in 0..children.len() {
+                if let Some(parent) = self.parent(place) {
+                    children[parent as usize].push(place as u32);
+                }
+            }
+            children
+        });
+        &children[place]
     }
 
     /// The sum of an amount over a span and those that are one call with it.

@@ -1,0 +1,117 @@
+//! The list of a trace's events: spans, device work, and memory outside of spans, in the order of time.
+
+use super::Trace;
+use super::nesting::NO_PARENT;
+use std::cmp::Reverse;
+use std::sync::OnceLock;
+
+/// An event of a trace, by its row among its like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TraceEvent {
+    /// A row of [`Trace::spans`].
+    Span(u32),
+    /// A row of [`Trace::device_spans`].
+    Device(u32),
+    /// A row of [`Trace::memory`]: what was allocated or freed outside of all spans.
+    Memory(u32),
+}
+
+/// The events of a trace as torch lists them: by start, and of those that start together the longer first. From
+/// [`Trace::event_order`].
+///
+/// Operators that are one call with the operator around them are not in it, nor is memory that a trace hides.
+#[derive(Debug)]
+pub struct EventOrder {
+    events: Vec<TraceEvent>,
+    is_rows: bool,
+    parents: OnceLock<Vec<u32>>,
+}
+
+impl Trace {
+    /// The order of its events. Takes some nanoseconds an event, and eight bytes.
+    pub fn event_order(&self) -> EventOrder {
+        let repeated = &self.repeated;
+        let is_shown = |row: &u32| repeated.is_empty() || repeated.binary_search(row).is_err();
+        let spans = self.rows_by_time().into_iter().filter(is_shown);
+        let mut events: Vec<TraceEvent> = spans.map(TraceEvent::Span).collect();
+        let of_spans = events.len();
+        events.extend((0..self.device.len() as u32).map(TraceEvent::Device));
+        let outside = self.memory.iter().zip(0..).filter(|(row, _)| row.span.is_none() && !self.hides_memory_events());
+        events.extend(outside.map(|(_, row)| TraceEvent::Memory(row)));
+        if events.len() > of_spans {
+            events.sort_by_key(|&event| {
+                let (start, end) = self.time_range(event);
+                (start, Reverse(end))
+            });
+        }
+        let is_rows = events.iter().zip(0..).all(|(event, row)| *event == TraceEvent::Span(row));
+        EventOrder { events, is_rows, parents: OnceLock::new() }
+    }
+
+    /// When an event began and ended. An allocation takes no time.
+    ///
+    /// # Panics
+    /// When the event is not one of this trace.
+    pub fn time_range(&self, event: TraceEvent) -> (u64, u64) {
+        match event {
+            TraceEvent::Span(row) => (self.spans.start[row as usize], self.spans.end(row as usize)),
+            TraceEvent::Device(row) => (self.device[row as usize].start, self.device[row as usize].end),
+            TraceEvent::Memory(row) => (self.memory[row as usize].at_ns, self.memory[row as usize].at_ns),
+        }
+    }
+
+    /// The rows of a span and of those that are one call with it.
+    pub(crate) fn with_repeated(&self, row: usize) -> impl Iterator<Item = usize> {
+        // The one call that a span repeats is its only child, and so the next row.
+        let is_repeated = move |next: usize| {
+            self.repeated.binary_search(&(next as u32)).is_ok() && self.spans.parent[next] as usize + 1 == next
+        };
+        std::iter::successors(Some(row), move |last| {
+            (!self.repeated.is_empty()).then_some(last + 1).filter(|&next| is_repeated(next))
+        })
+    }
+}
+
+impl EventOrder {
+    /// The events.
+    pub fn events(&self) -> &[TraceEvent] {
+        &self.events
+    }
+
+    /// Whether the events are the rows of the spans, each in its place.
+    pub(crate) fn is_rows(&self) -> bool {
+        self.is_rows
+    }
+
+    /// The place of the span around the event in a place: a span that is not in the list is one with what is around it.
+    /// `trace` is the one that this is the order of.
+    pub fn parent(&self, trace: &Trace, place: usize) -> Option<u32> {
+        if self.is_rows {
+            return trace.spans.parent.get(place).copied().filter(|&parent| parent != NO_PARENT);
+        }
+        let parents = self.parents.get_or_init(|| self.find_parents(trace));
+        parents.get(place).copied().filter(|&parent| parent != NO_PARENT)
+    }
+
+    fn find_parents(&self, trace: &Trace) -> Vec<u32> {
+        let spans = &trace.spans;
+        let mut places: Vec<u32> = vec![NO_PARENT; spans.len()];
+        for (event, place) in self.events.iter().zip(0..) {
+            if let TraceEvent::Span(row) = event {
+                places[*row as usize] = place;
+            }
+        }
+        let parent = |event: &TraceEvent| {
+            let TraceEvent::Span(row) = event else { return NO_PARENT };
+            let mut around = spans.parent[*row as usize];
+            while let Some(&place) = places.get(around as usize) {
+                if place != NO_PARENT {
+                    return place;
+                }
+                around = spans.parent[around as usize];
+            }
+            NO_PARENT
+        };
+        self.events.iter().map(parent).collect()
+    }
+}
