@@ -531,7 +531,9 @@ def test_one_name_is_global(page: Page, opened: Opener, tmp_path: Path) -> None:
     assert set(page.evaluate(names)) - set(opened(empty).evaluate(names)) == {"memoryTimeline"}
 
 
-def test_a_page_that_the_product_wrote(opened: Opener, recorded: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_page_that_the_product_wrote(
+    opened: Opener, recorded: Callable[..., Any], screenshots: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "written.html"
     recorded("adam").export_memory_timeline(file, device="cpu")
     written = re.search(r'id="data">(.*?)</script>', file.read_text(encoding="utf-8"), re.DOTALL)
@@ -546,3 +548,4 @@ def test_a_page_that_the_product_wrote(opened: Opener, recorded: Callable[..., A
     assert page.locator("#tooltip p").nth(2).inner_text() == f"{max(totals):,} bytes"
     assert page.locator("#block-table tbody tr").count() == min(len(data["peak"]["blocks"]), 50)
     assert "add up" not in (page.locator("#left-out").text_content() or "")
+    page.screenshot(path=screenshots / "memory_timeline.png")
