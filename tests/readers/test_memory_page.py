@@ -244,6 +244,7 @@ def test_escape_ends_a_selection_and_nothing_else(page: Page) -> None:
     page.mouse.down()
     page.mouse.move(*place(page, 400_000))
     assert page.locator("#selection").is_visible()
+    assert not page.locator("#tooltip").is_visible()
     page.keyboard.press("Escape")
     assert not page.locator("#selection").is_visible()
     page.mouse.up()

@@ -217,7 +217,7 @@ class Chart {
     on("pointermove", (event) => {
       this.#cursor = drawing.time(place(event));
       if (this.#drag) this.#dragTo(place(event));
-      else this.#showCursor();
+      this.#showCursor();
     });
     on("pointerup", (event) => {
       const drag = this.#drag;
@@ -249,7 +249,6 @@ class Chart {
     const box = { left: `${left}px`, width: `${right - left}px`, top: `${plot.top}px`, height: `${plot.height}px` };
     Object.assign(byId("selection").style, box);
     byId("selection").hidden = false;
-    byId("cursor").hidden = byId("tooltip").hidden = true;
   }
 
   #endDrag() {
