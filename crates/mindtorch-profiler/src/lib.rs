@@ -119,7 +119,7 @@ pub use clock::ManualClock;
 pub use error::Error;
 #[cfg(feature = "arrow")]
 pub use export::{ArrowArray, ArrowArrayStream, ArrowSchema, DataFrame};
-pub use export::{ChromeTrace, StackMetric, TimelineForm, frame_parts};
+pub use export::{ChromeTrace, PerfettoTrace, StackMetric, TimelineForm, frame_parts};
 pub use load::LoadError;
 pub use macros::CallSite;
 pub use names::{Input, Inputs, InputsEncoder, Name, Stack};

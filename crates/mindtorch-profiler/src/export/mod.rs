@@ -18,6 +18,7 @@ mod json;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod path_tree;
+mod perfetto;
 mod speedscope;
 mod timeline;
 
@@ -29,6 +30,7 @@ pub use data_frame::DataFrame;
 pub use folded::StackMetric;
 pub use frame::parts as frame_parts;
 pub(crate) use json::push_text;
+pub use perfetto::PerfettoTrace;
 pub use timeline::TimelineForm;
 
 use crate::capture::Capture;
@@ -74,6 +76,33 @@ impl Trace {
     /// The Chrome trace, to say more about it before it is written.
     pub fn chrome_trace(&self) -> ChromeTrace<'_> {
         ChromeTrace::new(self)
+    }
+
+    /// Writes the trace in Perfetto's own format, which has what a Chrome trace has in a sixth of the size or less, for
+    /// <https://ui.perfetto.dev> and its tools; compressed if the path ends in `.gz`. Its usual suffix is `.pftrace`. The file is
+    /// treated as by [`Trace::export_chrome_trace`].
+    ///
+    /// # Errors
+    /// When the system refuses the file. What was there before is then still there.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("trace.pftrace");
+    /// use mindtorch_profiler::{Session, record_function};
+    /// let session = Session::start();
+    /// {
+    ///     let _span = record_function!("work");
+    /// }
+    /// session.stop().export_perfetto_trace(&path)?;
+    /// # Ok::<(), mindtorch_profiler::Error>(())
+    /// ```
+    pub fn export_perfetto_trace(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        self.perfetto_trace().export(path)
+    }
+
+    /// The trace in Perfetto's own format, to say more about it before it is written.
+    pub fn perfetto_trace(&self) -> PerfettoTrace<'_> {
+        PerfettoTrace::new(self)
     }
 
     /// Writes the trace as folded stacks, the input of flame graph programs; see [`Trace::write_stacks`]. The file is

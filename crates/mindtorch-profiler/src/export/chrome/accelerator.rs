@@ -4,13 +4,13 @@ use crate::recorder::Device;
 use crate::trace::Trace;
 
 /// The texts and numbers that stand for the accelerator.
-pub(super) struct Accelerator {
+pub(in crate::export) struct Accelerator {
     /// What rows of devices are labelled with, before their number.
-    pub(super) label: String,
+    pub(in crate::export) label: String,
     /// Torch's number for its type.
-    pub(super) type_number: u64,
+    pub(in crate::export) type_number: u64,
     /// The category of calls of its runtime.
-    pub(super) runtime: &'static str,
+    pub(in crate::export) runtime: &'static str,
     /// The argument `device_type`, and the key of the argument `step`.
     pub(super) on_device: String,
     /// The keys of the arguments that tell its memory before and after an event, and the difference.
@@ -23,7 +23,7 @@ const HOST_MEMORY_KEYS: [&str; 3] =
     [",\"cpu_memory_allocated_before\":", ",\"cpu_memory_allocated_after\":", ",\"cpu_memory_allocated_delta\":"];
 
 impl Accelerator {
-    pub(super) fn of(trace: &Trace) -> Self {
+    pub(in crate::export) fn of(trace: &Trace) -> Self {
         // A name from a file may be anything, and goes into keys.
         let name: String = trace.accelerator().chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
         let (label, type_number, runtime) = match name.as_str() {

@@ -6,16 +6,16 @@ use crate::capture::Capture;
 
 /// The place of a process among those that work together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rank {
-    pub(super) rank: u64,
-    pub(super) world_size: u64,
+pub(in crate::export) struct Rank {
+    pub(in crate::export) rank: u64,
+    pub(in crate::export) world_size: u64,
 }
 
 impl Rank {
-    const ALONE: Self = Self { rank: 0, world_size: 1 };
+    pub(in crate::export) const ALONE: Self = Self { rank: 0, world_size: 1 };
 
     /// What launchers of distributed programs say in the environment; alone if there was none.
-    fn of_environment() -> Self {
+    pub(in crate::export) fn of_environment() -> Self {
         let number = |name| std::env::var(name).ok().and_then(|text| text.trim().parse().ok());
         Self::from_numbers(number("RANK"), number("WORLD_SIZE"))
     }

@@ -70,14 +70,14 @@ impl ChromeWriter<'_, '_> {
 }
 
 /// The file name of this program.
-pub(super) fn program_name() -> Option<String> {
+pub(in crate::export) fn program_name() -> Option<String> {
     let program = std::env::current_exe().ok()?;
     Some(program.file_name()?.to_string_lossy().into_owned())
 }
 
 /// The name of this machine.
 #[expect(unsafe_code, reason = "the standard library does not know the host's name")]
-pub(super) fn host_name() -> String {
+pub(in crate::export) fn host_name() -> String {
     // One byte more than is offered, so that a name that fills the buffer still ends in a zero.
     let mut name = [0u8; 257];
     // SAFETY: the buffer is valid for writes of the length that is given, and nothing else is touched.

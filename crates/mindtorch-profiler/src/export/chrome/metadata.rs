@@ -23,7 +23,7 @@ const RESERVED: [&str; 14] = [
 
 /// What is written for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Value<'a> {
+pub(in crate::export) enum Value<'a> {
     /// A JSON string of this text.
     Text(&'a str),
     /// JSON as it is.
@@ -35,7 +35,7 @@ pub(super) enum Value<'a> {
 ///
 /// A key that the file has itself gets the suffix `_user`, as often as it takes to be one of its own. One that another
 /// file had is left out, since this one says the same anew.
-pub(super) fn distinct<'a>(
+pub(in crate::export) fn distinct<'a>(
     of_file: &'a [(String, String)],
     texts: &'a [(String, String)],
     jsons: &'a [(String, String)],

@@ -1,0 +1,173 @@
+//! Perfetto's own format: a stream of protobuf packets, which says what a Chrome trace says in a fraction of the size.
+//!
+//! Each thread's spans are one sequence of packets ([`sequence`]), each stream's work another, in the order of time, on
+//! a track of its own ([`tracks`]) or, where they overlap, several ([`lanes`]). Texts are written once a sequence
+//! ([`interned`]), times are differences. Arguments are debug annotations with the names that they have in a Chrome trace.
+//!
+//! What can be told from elsewhere in the file is not written: `Ev Idx` where there is an `External id`, which is one
+//! higher; `stack` beside `Call stack` and `input_shapes` beside `Input Dims`; a `Fwd thread id` or a `Record function id` of
+//! 0; `device_type` and `step` where they are the same for the whole trace, and then the span of the window says them.
+
+mod arrows;
+mod captured;
+mod device;
+mod field;
+mod instants;
+mod interned;
+mod json_value;
+mod lanes;
+mod proto;
+mod sequence;
+mod spans;
+mod tracks;
+mod window;
+mod words;
+
+use super::chrome::program_name;
+use super::{file, holds_source_paths};
+use crate::capture::Capture;
+use crate::error::Error;
+use crate::trace::{Filter, MemoryUsage, Selection, Trace};
+use arrows::Arrows;
+use proto::Output;
+use sequence::Sequence;
+use std::io::{self, Write};
+use std::path::Path;
+use tracks::Tracks;
+
+/// A trace in Perfetto's own format that is about to be written, from [`Trace::perfetto_trace`].
+///
+/// What it does not say about itself is found out: the host's name, and that of the program.
+///
+/// ```
+/// use mindtorch_profiler::{Filter, Session};
+/// let trace = Session::start().stop();
+/// let mut packets = Vec::new();
+/// trace.perfetto_trace().filter(&Filter::new().min_duration_ns(1_000)).write(&mut packets)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "nothing is written until `write` or `export`"]
+pub struct PerfettoTrace<'a> {
+    trace: &'a Trace,
+    filter: Option<&'a Filter>,
+    host_name: Option<&'a str>,
+    process_name: Option<&'a str>,
+    trace_id: &'a str,
+    metadata: &'a [(String, String)],
+}
+
+impl<'a> PerfettoTrace<'a> {
+    pub(super) fn new(trace: &'a Trace) -> Self {
+        Self { trace, filter: None, host_name: None, process_name: None, trace_id: "", metadata: &[] }
+    }
+
+    /// Writes only the events that the filter takes.
+    pub fn filter(mut self, filter: &'a Filter) -> Self {
+        self.filter = Some(filter);
+        self
+    }
+
+    /// The machine that was recorded, if it is not this one.
+    pub fn host_name(mut self, name: &'a str) -> Self {
+        self.host_name = Some(name);
+        self
+    }
+
+    /// What to call the process, if not by the program's file name.
+    pub fn process_name(mut self, name: &'a str) -> Self {
+        self.process_name = Some(name);
+        self
+    }
+
+    /// What tells this recording from others; none if empty.
+    pub fn trace_id(mut self, id: &'a str) -> Self {
+        self.trace_id = id;
+        self
+    }
+
+    /// What else to say of the recording: keys and JSON texts. A text that is not JSON is shown as it is.
+    pub fn metadata_json(mut self, entries: &'a [(String, String)]) -> Self {
+        self.metadata = entries;
+        self
+    }
+
+    /// Writes the file at `path`, treated as by [`Trace::export_chrome_trace`].
+    ///
+    /// # Errors
+    /// When the system refuses the file. What was there before is then still there.
+    pub fn export(self, path: impl AsRef<Path>) -> Result<(), Error> {
+        file::write(path.as_ref(), holds_source_paths(self.trace), |out| self.write(out))
+    }
+
+    /// Writes the packets to `out`, in pieces of 64 KiB.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn write(&self, mut out: impl Write) -> io::Result<()> {
+        let mut writer = PerfettoWriter::new(self.trace, self.filter, &mut out);
+        let origin = &self.trace.header.origin;
+        let process = self.process_name.or(origin.process_name.as_deref()).map_or_else(program_name, str::to_owned);
+        writer.write_tracks(&process);
+        writer.write_window(self);
+        writer.write_spans()?;
+        writer.write_device_spans()?;
+        writer.write_memory()?;
+        writer.write_instants()?;
+        writer.out.finish()
+    }
+}
+
+/// The state of writing.
+struct PerfettoWriter<'a, 'w> {
+    trace: &'a Trace,
+    selection: Selection<'a>,
+    out: Output<'w>,
+    sequence: Sequence<'a>,
+    tracks: Tracks,
+    arrows: Arrows,
+    /// If memory was collected.
+    usage: Option<MemoryUsage>,
+    has_functions: bool,
+    /// The functions that were numbered so far.
+    functions: u32,
+    /// Whether some work is on a device, so that every event says where it was.
+    shows_devices: bool,
+    /// Whether there is more than the first step.
+    shows_steps: bool,
+    /// Whether spans have arguments that those of a plain trace have not.
+    has_more_arguments: bool,
+    /// The tracks of the thread or stream that is being written, by lane; 0 where there is none yet.
+    lane_tracks: Vec<u64>,
+}
+
+impl<'a, 'w> PerfettoWriter<'a, 'w> {
+    fn new(trace: &'a Trace, filter: Option<&Filter>, out: &'w mut dyn Write) -> Self {
+        let (selection, spans) = (trace.select(filter), &trace.spans);
+        let arrows = Arrows::of(trace, &selection);
+        let has_memory = trace.capture().contains(Capture::MEMORY);
+        let shows_devices = !trace.device.is_empty() || !spans.device.is_empty();
+        let shows_steps = trace.steps.iter().any(|step| step.number != trace.header.first_step);
+        let has_captured = !spans.inputs.is_empty() || !spans.stack.is_empty() || !spans.extra.is_empty();
+        Self {
+            trace,
+            selection,
+            out: Output::new(out),
+            sequence: Sequence::new(trace),
+            tracks: Tracks::of(trace),
+            arrows,
+            usage: has_memory.then(|| trace.memory_usage()),
+            has_functions: trace.has_functions(),
+            functions: 0,
+            shows_devices,
+            shows_steps,
+            has_more_arguments: has_captured || has_memory || shows_devices || shows_steps,
+            lane_tracks: Vec::new(),
+        }
+    }
+
+    fn write_tracks(&mut self, process: &str) {
+        self.sequence.start(&mut self.out.buffer, self.tracks.window);
+        self.tracks.write_threads(&mut self.out.buffer, &self.sequence, self.trace, process);
+    }
+}

@@ -1,0 +1,186 @@
+//! Tracks: what processes, threads, devices, streams and counters are called, and in which order they are shown.
+
+use super::field::{counter, packet, process, thread, track};
+use super::proto;
+use super::sequence::Sequence;
+use crate::recorder::Device;
+use crate::trace::Trace;
+use rustc_hash::FxHashMap;
+
+/// Tracks have numbers that no other trace has, so that files can be put one behind the other and are still a trace: the
+/// bits above these are the recording's.
+const BITS_WITHIN_TRACE: u32 = 24;
+
+pub(super) struct Tracks {
+    /// The recording's bits.
+    recording: u64,
+    last: u64,
+    pub(super) window: u64,
+    process: u64,
+    /// By row of the thread.
+    pub(super) threads: Vec<u64>,
+    devices: FxHashMap<u16, u64>,
+    memory: FxHashMap<Device, u64>,
+    /// By name.
+    counters: FxHashMap<u32, u64>,
+}
+
+/// What is said of a track beside its number and name.
+enum Kind<'a> {
+    Process { pid: u32, name: &'a str },
+    Thread { pid: u32, os_id: u64, name: &'a str },
+    Bytes,
+    Number,
+    Plain,
+}
+
+impl Tracks {
+    pub(super) fn of(trace: &Trace) -> Self {
+        // Any mixture of the bits will do.
+        let mixed = (trace.header.start_epoch_ns ^ u64::from(trace.header.pid).rotate_left(40))
+            .wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let recording = (mixed >> 36) << BITS_WITHIN_TRACE;
+        let [window, process] = [1, 2].map(|number| recording | number);
+        let (threads, devices, memory, counters) = Default::default();
+        Self { recording, last: process, window, process, threads, devices, memory, counters }
+    }
+
+    fn next(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    /// The number of an arrow, which no other trace has.
+    pub(super) fn arrow(&self, leads_to_device: bool, number: u32) -> u64 {
+        self.recording << 12 | u64::from(leads_to_device) << 32 | u64::from(number)
+    }
+
+    /// The tracks of the window, the process and its threads.
+    pub(super) fn write_threads(&mut self, out: &mut Vec<u8>, sequence: &Sequence<'_>, trace: &Trace, name: &str) {
+        let pid = trace.header.pid;
+        write(out, sequence, self.window, None, "PyTorch Profiler", &Kind::Plain);
+        write(out, sequence, self.process, None, "", &Kind::Process { pid, name });
+        // The system reuses the numbers of threads that have ended. Those are other tracks, or their spans would be inside
+        // each other; recordings of one thread that were joined are on one.
+        let mut known: FxHashMap<u64, (u32, u64)> = FxHashMap::default();
+        for row in &trace.threads {
+            let label = format!("thread {} ({})", row.os_id, row.name.as_deref().unwrap_or(name));
+            let found = known.get(&row.os_id).copied();
+            let number = match found {
+                Some((number, uuid)) if number == row.number => uuid,
+                _ => self.next(),
+            };
+            match found {
+                None => {
+                    let kind = Kind::Thread { pid, os_id: row.os_id, name: &label };
+                    write(out, sequence, number, Some(self.process), "", &kind);
+                }
+                Some((_, first)) if number != first => {
+                    write(out, sequence, number, Some(first), &label, &Kind::Plain);
+                }
+                Some(_) => {}
+            }
+            known.insert(row.os_id, (row.number, found.map_or(number, |(_, first)| first)));
+            self.threads.push(number);
+        }
+    }
+
+    /// The track of a stream, below that of its device.
+    pub(super) fn stream(
+        &mut self,
+        out: &mut Vec<u8>,
+        sequence: &Sequence<'_>,
+        accelerator: &str,
+        (device, stream): (u16, u32),
+    ) -> u64 {
+        let number = self.next();
+        let of_device = match self.devices.get(&device) {
+            Some(&known) => known,
+            None => {
+                let number = self.next();
+                write(out, sequence, number, None, &format!("{accelerator} {device}"), &Kind::Plain);
+                self.devices.insert(device, number);
+                number
+            }
+        };
+        write(out, sequence, number, Some(of_device), &format!("stream {stream}"), &Kind::Plain);
+        number
+    }
+
+    /// A further track of a thread or a stream.
+    pub(super) fn lane(&mut self, out: &mut Vec<u8>, sequence: &Sequence<'_>, of: u64) -> u64 {
+        let number = self.next();
+        write(out, sequence, number, Some(of), "overlapping", &Kind::Plain);
+        number
+    }
+
+    /// The track of the bytes in use on a device.
+    pub(super) fn memory(&mut self, out: &mut Vec<u8>, sequence: &Sequence<'_>, trace: &Trace, device: Device) -> u64 {
+        if let Some(&known) = self.memory.get(&device) {
+            return known;
+        }
+        let number = self.next();
+        let (parent, name) = match device {
+            Device::Cpu => (self.process, "CPU memory".to_owned()),
+            Device::Npu(index) => (self.process, format!("{} {index} memory", trace.accelerator())),
+        };
+        write(out, sequence, number, Some(parent), &name, &Kind::Bytes);
+        self.memory.insert(device, number);
+        number
+    }
+
+    /// The track of a counter of the program.
+    pub(super) fn counter(&mut self, out: &mut Vec<u8>, sequence: &Sequence<'_>, trace: &Trace, name: u32) -> u64 {
+        if let Some(&known) = self.counters.get(&name) {
+            return known;
+        }
+        let number = self.next();
+        write(out, sequence, number, Some(self.process), trace.name(name), &Kind::Number);
+        self.counters.insert(name, number);
+        number
+    }
+}
+
+/// Writes what a track is, in a packet.
+fn write(out: &mut Vec<u8>, sequence: &Sequence<'_>, uuid: u64, parent: Option<u64>, name: &str, kind: &Kind<'_>) {
+    let of_packet = sequence.begin_packet(out);
+    let described = proto::begin(out, packet::TRACK_DESCRIPTOR);
+    proto::number(out, track::UUID, uuid);
+    if let Some(parent) = parent {
+        proto::number(out, track::PARENT_UUID, parent);
+    }
+    if !name.is_empty() {
+        proto::text(out, track::NAME, name);
+    }
+    match *kind {
+        Kind::Process { pid, name } => {
+            let of_process = proto::begin(out, track::PROCESS);
+            proto::number(out, process::PID, u64::from(pid));
+            proto::text(out, process::PROCESS_NAME, name);
+            proto::text(out, process::PROCESS_LABELS, "CPU");
+            proto::end(out, of_process);
+        }
+        Kind::Thread { pid, os_id, name } => {
+            let of_thread = proto::begin(out, track::THREAD);
+            proto::number(out, thread::PID, u64::from(pid));
+            proto::number(out, thread::TID, os_id);
+            proto::text(out, thread::THREAD_NAME, name);
+            if let Ok(index) = i32::try_from(os_id) {
+                proto::signed(out, thread::LEGACY_SORT_INDEX, i64::from(index));
+            }
+            proto::end(out, of_thread);
+        }
+        Kind::Bytes => {
+            let of_counter = proto::begin(out, track::COUNTER);
+            proto::number(out, counter::UNIT, counter::BYTES);
+            proto::end(out, of_counter);
+        }
+        Kind::Number => {
+            let of_counter = proto::begin(out, track::COUNTER);
+            proto::end(out, of_counter);
+        }
+        Kind::Plain => {}
+    }
+    proto::end(out, described);
+    proto::end(out, of_packet);
+}
