@@ -28,6 +28,16 @@ pub(super) enum Arrow {
     ToDevice(u32),
 }
 
+impl Arrow {
+    /// What both ends of an arrow have in common, and no other arrow has.
+    pub(super) fn id(self) -> u64 {
+        match self {
+            Self::ToBackward(link) | Self::FromForward(link) => u64::from(link) + 1,
+            Self::ToDevice(row) => 1 << 32 | u64::from(row),
+        }
+    }
+}
+
 impl Arrows {
     pub(super) fn of(trace: &Trace, selection: &Selection<'_>) -> Self {
         let mut links = forward_links(&trace.spans, &trace.threads);

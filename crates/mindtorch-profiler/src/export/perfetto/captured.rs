@@ -3,7 +3,7 @@
 
 use super::field::{annotation, event};
 use super::interned::Interned;
-use super::proto;
+use super::proto::Buffer;
 use super::words::Key;
 use crate::export::frame;
 use crate::export::json::push_text;
@@ -20,7 +20,7 @@ const MOST_ENTRIES: usize = 1 << 18;
 #[derive(Default)]
 pub(super) struct Captured {
     /// Arguments, one after another, as they are in events.
-    arguments: Vec<u8>,
+    arguments: Buffer,
     /// By the id of the inputs.
     inputs: FxHashMap<u32, Range<usize>>,
     /// The number of the text by the id of the stack.
@@ -49,7 +49,7 @@ impl Captured {
             Some(made) => made.clone(),
             None => self.add_inputs(interned, inputs),
         };
-        &self.arguments[made]
+        &self.arguments.as_bytes()[made]
     }
 
     #[cold]
@@ -89,10 +89,10 @@ impl Captured {
         self.json.clear();
         push_list(&mut self.json, inputs, push);
         let text = interned.text(&String::from_utf8_lossy(&self.json));
-        let argument = proto::begin(&mut self.arguments, event::DEBUG_ANNOTATIONS);
-        proto::number(&mut self.arguments, annotation::NAME_IID, u64::from(interned.key(key)));
-        proto::number(&mut self.arguments, annotation::STRING_VALUE_IID, u64::from(text));
-        proto::end(&mut self.arguments, argument);
+        let argument = self.arguments.begin(event::DEBUG_ANNOTATIONS);
+        self.arguments.number(annotation::NAME_IID, u64::from(interned.key(key)));
+        self.arguments.number(annotation::STRING_VALUE_IID, u64::from(text));
+        self.arguments.end(argument);
     }
 
     /// The number of the text that shows a stack, its frames from the innermost joined by `;`.

@@ -1,9 +1,9 @@
 //! Device work, on the tracks of streams.
 
 use super::PerfettoWriter;
+use super::arrows::Arrow;
 use super::field::event;
 use super::lanes::{Function, Lanes, Open};
-use super::proto;
 use super::words::{Category, Key};
 use crate::recorder::Device;
 use crate::trace::DeviceKind;
@@ -84,8 +84,7 @@ impl PerfettoWriter<'_, '_> {
         self.write_usage(device, work.start, work.end);
         self.write_extra(work.extra);
         if work.launched_by.is_some_and(|launcher| self.selection.span(launcher as usize)) {
-            let arrow = self.tracks.arrow(true, row);
-            proto::fixed(&mut self.out.buffer, event::TERMINATING_FLOW_IDS, arrow);
+            self.out.buffer.fixed(event::TERMINATING_FLOW_IDS, Arrow::ToDevice(row).id());
         }
         self.sequence.end(&mut self.out.buffer, begun);
     }

@@ -2,7 +2,6 @@
 
 use super::PerfettoWriter;
 use super::field::event;
-use super::proto;
 use super::words::{Category, Key};
 use crate::recorder::Device;
 use crate::trace::MemoryRow;
@@ -27,7 +26,7 @@ impl PerfettoWriter<'_, '_> {
             let track = self.tracks.memory(out, sequence, self.trace, row.device);
             let counted = sequence.begin(out, event::COUNTER, row.at_ns);
             sequence.on_track(out, track);
-            proto::signed(out, event::COUNTER_VALUE, row.allocated);
+            out.signed(event::COUNTER_VALUE, row.allocated);
             sequence.end(out, counted);
             self.out.checkpoint()?;
         }
@@ -42,7 +41,7 @@ impl PerfettoWriter<'_, '_> {
         };
         let allocated = sequence.begin(out, event::INSTANT, row.at_ns);
         sequence.category(out, Category::Instant);
-        sequence.fixed_name(out, "[memory]");
+        out.number(event::NAME_IID, u64::from(sequence.interned.memory_name()));
         sequence.uint(out, Key::TotalReserved, row.reserved);
         sequence.int(out, Key::TotalAllocated, row.allocated);
         sequence.int(out, Key::MemoryBytes, row.bytes);
@@ -66,7 +65,7 @@ impl PerfettoWriter<'_, '_> {
                 let track = self.tracks.counter(out, sequence, self.trace, row.name);
                 let counted = sequence.begin(out, event::COUNTER, row.at);
                 sequence.on_track(out, track);
-                proto::double(out, event::DOUBLE_COUNTER_VALUE, value);
+                out.double(event::DOUBLE_COUNTER_VALUE, value);
                 sequence.end(out, counted);
             } else {
                 let marked = sequence.begin(out, event::INSTANT, row.at);

@@ -1,7 +1,7 @@
 //! Texts that a sequence of packets refers to by number: each is written once, in the packet that first uses it.
 
 use super::field::interned;
-use super::proto;
+use super::proto::Buffer;
 use super::words::{Category, Key};
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
@@ -15,7 +15,7 @@ const MOST_ENTRIES: usize = 1 << 18;
 pub(super) struct Interned<'a> {
     trace_names: &'a [Arc<str>],
     /// What the packet that is being written uses for the first time: the content of its `InternedData`.
-    pub(super) pending: Vec<u8>,
+    pub(super) pending: Buffer,
     /// By number in the trace: the number of the event name, or 0.
     names: Vec<u32>,
     /// The names that have one.
@@ -23,6 +23,8 @@ pub(super) struct Interned<'a> {
     /// Names with an overload.
     overloaded: FxHashMap<(u32, u32), u32>,
     last_name: u32,
+    /// The number of the name of allocations, or 0.
+    memory_name: u32,
     /// A bit for each that is known.
     categories: u64,
     /// By number of the text in the trace.
@@ -38,11 +40,12 @@ impl<'a> Interned<'a> {
     pub(super) fn new(trace_names: &'a [Arc<str>]) -> Self {
         Self {
             trace_names,
-            pending: Vec::new(),
+            pending: Buffer::default(),
             names: vec![0; trace_names.len()],
             used_names: Vec::new(),
             overloaded: FxHashMap::default(),
             last_name: 0,
+            memory_name: 0,
             categories: 0,
             other_categories: Table::after(Category::OTHERS),
             keys: 0,
@@ -59,6 +62,7 @@ impl<'a> Interned<'a> {
         }
         self.overloaded.clear();
         self.last_name = 0;
+        self.memory_name = 0;
         self.categories = 0;
         self.other_categories.restart(Category::OTHERS);
         self.keys = 0;
@@ -83,6 +87,16 @@ impl<'a> Interned<'a> {
         self.used_names.push(name);
         add(&mut self.pending, interned::EVENT_NAMES, self.last_name, &self.trace_names[name as usize]);
         self.last_name
+    }
+
+    /// The number of the name that allocations have.
+    pub(super) fn memory_name(&mut self) -> u32 {
+        if self.memory_name == 0 {
+            self.last_name += 1;
+            self.memory_name = self.last_name;
+            add(&mut self.pending, interned::EVENT_NAMES, self.last_name, "[memory]");
+        }
+        self.memory_name
     }
 
     /// The number of an event name with its overload.
@@ -166,11 +180,11 @@ impl<'a> Interned<'a> {
     }
 }
 
-fn add(pending: &mut Vec<u8>, field: u32, number: u32, text: &str) {
-    let entry = proto::begin(pending, field);
-    proto::number(pending, interned::IID, u64::from(number));
-    proto::text(pending, interned::TEXT, text);
-    proto::end(pending, entry);
+fn add(pending: &mut Buffer, field: u32, number: u32, text: &str) {
+    let entry = pending.begin(field);
+    pending.number(interned::IID, u64::from(number));
+    pending.text(interned::TEXT, text);
+    pending.end(entry);
 }
 
 /// Numbers in the order in which they were asked for. What was forgotten gets another.

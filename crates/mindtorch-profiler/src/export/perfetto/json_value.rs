@@ -2,24 +2,24 @@
 
 use super::field::annotation;
 use super::interned::Interned;
-use super::proto;
+use super::proto::Buffer;
 
 /// What is nested deeper is a text.
 const DEEPEST: usize = 32;
 
 /// Appends the content of an argument with the value of a JSON text. A text that is not JSON is the value itself.
-pub(super) fn push_value(out: &mut Vec<u8>, interned: &mut Interned<'_>, json: &str) {
+pub(super) fn push_value(out: &mut Buffer, interned: &mut Interned<'_>, json: &str) {
     let start = out.len();
     let mut reader = Reader { json, at: 0, text: String::new() };
     if reader.value(out, interned, 0).is_none() || !reader.is_at_end() {
         out.truncate(start);
-        proto::text(out, annotation::STRING_VALUE, json);
+        out.text(annotation::STRING_VALUE, json);
     }
 }
 
 /// Appends an argument, or an entry of one, in `field` for each of the members of an object, given without its braces.
 /// `None`: the text is not that, and nothing was appended.
-pub(super) fn push_members(out: &mut Vec<u8>, interned: &mut Interned<'_>, field: u32, members: &str) -> Option<()> {
+pub(super) fn push_members(out: &mut Buffer, interned: &mut Interned<'_>, field: u32, members: &str) -> Option<()> {
     let start = out.len();
     let mut reader = Reader { json: members, at: 0, text: String::new() };
     let pushed = reader.members(out, interned, field, 0).filter(|()| reader.is_at_end());
@@ -53,12 +53,12 @@ impl<'t> Reader<'t> {
         is_next.then_some(())
     }
 
-    fn value(&mut self, out: &mut Vec<u8>, interned: &mut Interned<'_>, depth: usize) -> Option<()> {
+    fn value(&mut self, out: &mut Buffer, interned: &mut Interned<'_>, depth: usize) -> Option<()> {
         match self.peek()? {
             b'"' => {
                 self.string()?;
                 let text = interned.text(&self.text);
-                proto::number(out, annotation::STRING_VALUE_IID, u64::from(text));
+                out.number(annotation::STRING_VALUE_IID, u64::from(text));
             }
             b'{' | b'[' => self.nested(out, interned, depth)?,
             _ => self.scalar(out)?,
@@ -67,7 +67,7 @@ impl<'t> Reader<'t> {
     }
 
     /// An object or a list. An empty one is a text: an argument without a value would not be shown.
-    fn nested(&mut self, out: &mut Vec<u8>, interned: &mut Interned<'_>, depth: usize) -> Option<()> {
+    fn nested(&mut self, out: &mut Buffer, interned: &mut Interned<'_>, depth: usize) -> Option<()> {
         if depth >= DEEPEST {
             return None;
         }
@@ -75,16 +75,16 @@ impl<'t> Reader<'t> {
         let close = if is_object { b'}' } else { b']' };
         self.at += 1;
         if self.take(close).is_some() {
-            proto::text(out, annotation::STRING_VALUE, if is_object { "{}" } else { "[]" });
+            out.text(annotation::STRING_VALUE, if is_object { "{}" } else { "[]" });
             return Some(());
         }
         if is_object {
             self.members(out, interned, annotation::DICT_ENTRIES, depth + 1)?;
         } else {
             loop {
-                let item = proto::begin(out, annotation::ARRAY_VALUES);
+                let item = out.begin(annotation::ARRAY_VALUES);
                 self.value(out, interned, depth + 1)?;
-                proto::end(out, item);
+                out.end(item);
                 if self.take(b',').is_none() {
                     break;
                 }
@@ -93,15 +93,15 @@ impl<'t> Reader<'t> {
         self.take(close)
     }
 
-    fn members(&mut self, out: &mut Vec<u8>, interned: &mut Interned<'_>, field: u32, depth: usize) -> Option<()> {
+    fn members(&mut self, out: &mut Buffer, interned: &mut Interned<'_>, field: u32, depth: usize) -> Option<()> {
         loop {
             self.string()?;
             let key = interned.other_key(&self.text);
             self.take(b':')?;
-            let member = proto::begin(out, field);
-            proto::number(out, annotation::NAME_IID, u64::from(key));
+            let member = out.begin(field);
+            out.number(annotation::NAME_IID, u64::from(key));
             self.value(out, interned, depth)?;
-            proto::end(out, member);
+            out.end(member);
             if self.take(b',').is_none() {
                 return Some(());
             }
@@ -109,18 +109,18 @@ impl<'t> Reader<'t> {
     }
 
     /// A number, `true`, `false` or `null`.
-    fn scalar(&mut self, out: &mut Vec<u8>) -> Option<()> {
+    fn scalar(&mut self, out: &mut Buffer) -> Option<()> {
         let rest = &self.json[self.at..];
         let word = &rest[..rest.find(|c: char| ",]} \t\r\n".contains(c)).unwrap_or(rest.len())];
         self.at += word.len();
         match word {
-            "true" | "false" => proto::number(out, annotation::BOOL_VALUE, u64::from(word == "true")),
-            "null" => proto::text(out, annotation::STRING_VALUE, word),
+            "true" | "false" => out.number(annotation::BOOL_VALUE, u64::from(word == "true")),
+            "null" => out.text(annotation::STRING_VALUE, word),
             _ if !word.starts_with(|c: char| c.is_ascii_digit() || c == '-') => return None,
             _ => match (word.parse::<i64>(), word.parse::<u64>()) {
-                (Ok(number), _) => proto::signed(out, annotation::INT_VALUE, number),
-                (_, Ok(number)) => proto::number(out, annotation::UINT_VALUE, number),
-                _ => proto::double(out, annotation::DOUBLE_VALUE, word.parse().ok()?),
+                (Ok(number), _) => out.signed(annotation::INT_VALUE, number),
+                (_, Ok(number)) => out.number(annotation::UINT_VALUE, number),
+                _ => out.double(annotation::DOUBLE_VALUE, word.parse().ok()?),
             },
         }
         Some(())

@@ -5,7 +5,6 @@
 //! without nesting or ended on another thread, begins a lane of its own, and what it contains is there with it. The parent
 //! that a viewer shows is then always the parent of the trace, or none.
 
-use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -32,14 +31,15 @@ pub(super) struct Function {
 pub(super) struct Lanes {
     /// What is open on the first lane, the innermost last. The rows rise, and the ends do not.
     main: Vec<Open>,
-    /// When what is open on other lanes ends, and its row: the next on top, and of those that end together the innermost.
-    ends: BinaryHeap<(Reverse<u64>, u32)>,
-    /// What is open on other lanes, and the row that it is inside there.
-    others: FxHashMap<u32, (Open, Option<u32>)>,
-    /// By lane, from the second: the innermost that is open.
-    tops: Vec<Option<u32>>,
-    /// Other lanes with nothing on them, the first on top.
-    free: BinaryHeap<Reverse<u32>>,
+    /// The same for the other lanes.
+    others: Vec<Vec<Open>>,
+    /// When what is open on other lanes ends, its row and its lane: the next on top, and of those that end together the
+    /// innermost.
+    ends: BinaryHeap<(Reverse<u64>, u32, u32)>,
+    /// What was opened on other lanes: rows, which rise, and lanes. What was closed is taken out from time to time.
+    places: Vec<(u32, u32)>,
+    /// Other lanes with nothing on them.
+    free: Vec<u32>,
 }
 
 impl Lanes {
@@ -54,25 +54,27 @@ impl Lanes {
         if is_on_main { 0 } else { self.other_lane_inside(parent, end) }
     }
 
-    #[cold]
     fn other_lane_inside(&mut self, parent: Option<u32>, end: u64) -> u32 {
-        let around = parent.and_then(|parent| self.others.get(&parent)).map(|(open, _)| *open);
-        let is_innermost = |open: &Open| open.end >= end && self.tops[open.lane as usize - 1] == Some(open.row);
-        match around.filter(is_innermost) {
-            Some(open) => open.lane,
-            None => self.free_lane(),
-        }
+        let lane = parent.and_then(|parent| {
+            let lane = self.lane_of(parent)?;
+            let top = self.others[lane as usize - 1].last()?;
+            (top.row == parent && top.end >= end).then_some(lane)
+        });
+        lane.unwrap_or_else(|| self.free_lane())
+    }
+
+    /// The lane of a row, if it was opened on another than the first.
+    fn lane_of(&self, row: u32) -> Option<u32> {
+        let found = self.places.binary_search_by_key(&row, |&(row, _)| row).ok()?;
+        Some(self.places[found].1)
     }
 
     /// A lane with nothing on it that is not the first.
     pub(super) fn free_lane(&mut self) -> u32 {
-        match self.free.pop() {
-            Some(Reverse(lane)) => lane,
-            None => {
-                self.tops.push(None);
-                self.tops.len() as u32
-            }
-        }
+        self.free.pop().unwrap_or_else(|| {
+            self.others.push(Vec::new());
+            self.others.len() as u32
+        })
     }
 
     /// Opens a span on the lane that was chosen for it.
@@ -81,31 +83,39 @@ impl Lanes {
         if open.lane == 0 {
             self.main.push(open);
         } else {
-            let inside = self.tops[open.lane as usize - 1].replace(open.row);
-            self.ends.push((Reverse(open.end), open.row));
-            self.others.insert(open.row, (open, inside));
+            self.open_other(open);
         }
+    }
+
+    fn open_other(&mut self, open: Open) {
+        self.others[open.lane as usize - 1].push(open);
+        self.ends.push((Reverse(open.end), open.row, open.lane));
+        if self.places.len() > 16 + 2 * self.ends.len() {
+            let lanes = &self.others;
+            let is_open = |row: u32, lane: u32| lanes[lane as usize - 1].binary_search_by_key(&row, |open| open.row);
+            self.places.retain(|&(row, lane)| is_open(row, lane).is_ok());
+        }
+        self.places.push((open.row, open.lane));
     }
 
     /// Closes the next span that has ended by `now`, in the order of their ends.
     #[inline]
     pub(super) fn close(&mut self, now: u64) -> Option<Open> {
         let of_main = self.main.last().map_or(u64::MAX, |top| top.end);
-        if !self.ends.is_empty() && self.ends.peek().is_some_and(|&(Reverse(end), _)| end <= now && end < of_main) {
-            return self.close_other();
+        match self.ends.peek() {
+            Some(&(Reverse(end), _, _)) if end <= now && end < of_main => self.close_other(),
+            _ => self.main.pop_if(|top| top.end <= now),
         }
-        self.main.pop_if(|top| top.end <= now)
     }
 
-    #[cold]
     fn close_other(&mut self) -> Option<Open> {
-        let (_, row) = self.ends.pop()?;
-        let (open, inside) = self.others.remove(&row)?;
-        self.tops[open.lane as usize - 1] = inside;
-        if inside.is_none() {
-            self.free.push(Reverse(open.lane));
+        let (_, _, lane) = self.ends.pop()?;
+        let of_lane = &mut self.others[lane as usize - 1];
+        let open = of_lane.pop();
+        if of_lane.is_empty() {
+            self.free.push(lane);
         }
-        Some(open)
+        open
     }
 
     /// The innermost span of the first lane.
@@ -115,18 +125,17 @@ impl Lanes {
 
     /// The span in this row, if it is open.
     pub(super) fn find(&self, row: u32) -> Option<&Open> {
-        match self.main.last() {
-            Some(top) if top.row == row => Some(top),
-            _ => match self.main.binary_search_by_key(&row, |open| open.row) {
-                Ok(found) => Some(&self.main[found]),
-                Err(_) => self.others.get(&row).map(|(open, _)| open),
-            },
+        if let Some(top) = self.main.last().filter(|top| top.row == row) {
+            return Some(top);
         }
+        let lane = self.lane_of(row).map_or(&self.main, |lane| &self.others[lane as usize - 1]);
+        Some(&lane[lane.binary_search_by_key(&row, |open| open.row).ok()?])
     }
 
     /// Forgets the lanes of a thread, on which everything has ended.
     pub(super) fn clear(&mut self) {
-        self.tops.clear();
+        self.others.clear();
+        self.places.clear();
         self.free.clear();
     }
 }

@@ -154,7 +154,7 @@ impl<'a, 'w> PerfettoWriter<'a, 'w> {
             selection,
             out: Output::new(out),
             sequence: Sequence::new(trace),
-            tracks: Tracks::of(trace),
+            tracks: Tracks::new(),
             arrows,
             usage: has_memory.then(|| trace.memory_usage()),
             has_functions: trace.has_functions(),

@@ -14,21 +14,24 @@ const FIXED_64: u32 = 1;
 /// or as bytes that follow their length.
 pub(super) const LENGTH: u32 = 2;
 
+/// Numbers below this take four bytes at most.
+const SHORT: u64 = 1 << 28;
+
 /// Collects packets and passes them on in large pieces.
 pub(super) struct Output<'w> {
     out: &'w mut dyn Write,
-    pub(super) buffer: Vec<u8>,
+    pub(super) buffer: Buffer,
 }
 
 impl<'w> Output<'w> {
     pub(super) fn new(out: &'w mut dyn Write) -> Self {
-        Self { out, buffer: Vec::with_capacity(FULL + FULL / 4) }
+        Self { out, buffer: Buffer { bytes: vec![0; FULL + FULL / 4], length: 0 } }
     }
 
     /// Passes the bytes on if there are many. To be called between packets.
     #[inline]
     pub(super) fn checkpoint(&mut self) -> io::Result<()> {
-        if self.buffer.len() >= FULL { self.pass_on() } else { Ok(()) }
+        if self.buffer.length >= FULL { self.pass_on() } else { Ok(()) }
     }
 
     pub(super) fn finish(mut self) -> io::Result<()> {
@@ -38,83 +41,18 @@ impl<'w> Output<'w> {
 
     #[cold]
     fn pass_on(&mut self) -> io::Result<()> {
-        self.out.write_all(&self.buffer)?;
+        self.out.write_all(self.buffer.as_bytes())?;
         self.buffer.clear();
         Ok(())
     }
 }
 
-/// Appends a number: seven bits a byte, the lowest first.
-#[inline]
-pub(super) fn varint(out: &mut Vec<u8>, number: u64) {
-    let low = |shift: u32| (number >> shift) as u8 | 0x80;
-    let last = |shift: u32| (number >> shift) as u8;
-    match number {
-        0..0x80 => out.push(last(0)),
-        0x80..0x4000 => out.extend_from_slice(&[low(0), last(7)]),
-        0x4000..0x20_0000 => out.extend_from_slice(&[low(0), low(7), last(14)]),
-        0x20_0000..0x1000_0000 => out.extend_from_slice(&[low(0), low(7), low(14), last(21)]),
-        _ => long_varint(out, number),
-    }
-}
-
-fn long_varint(out: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
-}
-
-/// The bytes that [`varint`] takes.
-#[inline]
-pub(super) const fn varint_length(number: u64) -> usize {
-    (70 - (number | 1).leading_zeros() as usize) / 7
-}
-
-#[inline(always)]
-fn tag(out: &mut Vec<u8>, field: u32, kind: u32) {
-    varint(out, u64::from(field << 3 | kind));
-}
-
-/// The byte before a field with a number up to 15.
-pub(super) const fn short_tag(field: u32, kind: u32) -> u8 {
-    assert!(field < 16);
-    (field << 3 | kind) as u8
-}
-
-/// A field with a number, or a flag, or an enumerator.
-#[inline(always)]
-pub(super) fn number(out: &mut Vec<u8>, field: u32, value: u64) {
-    tag(out, field, VARINT);
-    varint(out, value);
-}
-
-/// A field with a number that may be negative: those take ten bytes.
-#[inline(always)]
-pub(super) fn signed(out: &mut Vec<u8>, field: u32, value: i64) {
-    number(out, field, value as u64);
-}
-
-/// A field with a number that always takes eight bytes.
-#[inline(always)]
-pub(super) fn fixed(out: &mut Vec<u8>, field: u32, value: u64) {
-    tag(out, field, FIXED_64);
-    out.extend_from_slice(&value.to_le_bytes());
-}
-
-pub(super) fn double(out: &mut Vec<u8>, field: u32, value: f64) {
-    fixed(out, field, value.to_bits());
-}
-
-pub(super) fn text(out: &mut Vec<u8>, field: u32, value: &str) {
-    bytes(out, field, value.as_bytes());
-}
-
-pub(super) fn bytes(out: &mut Vec<u8>, field: u32, value: &[u8]) {
-    tag(out, field, LENGTH);
-    varint(out, value.len() as u64);
-    out.extend_from_slice(value);
+/// Bytes on their way. There is always room behind them, so that a field of a few bytes is one store of eight, of which the
+/// next field overwrites what was too much.
+#[derive(Default)]
+pub(super) struct Buffer {
+    bytes: Vec<u8>,
+    length: usize,
 }
 
 /// A message that has begun: where its content starts.
@@ -122,34 +60,158 @@ pub(super) fn bytes(out: &mut Vec<u8>, field: u32, value: &[u8]) {
 #[must_use = "a message that is not ended has no length"]
 pub(super) struct Message(usize);
 
-/// Begins a field with a message: what follows is its content, until [`end`].
-#[inline(always)]
-pub(super) fn begin(out: &mut Vec<u8>, field: u32) -> Message {
-    tag(out, field, LENGTH);
-    out.push(0);
-    Message(out.len())
-}
+impl Buffer {
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
 
-#[inline(always)]
-pub(super) fn end(out: &mut Vec<u8>, Message(start): Message) {
-    let length = out.len() - start;
-    if length < 0x80 {
-        out[start - 1] = length as u8;
-    } else {
-        make_room_for_length(out, start, length);
+    pub(super) fn len(&self) -> usize {
+        self.length
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.length = 0;
+    }
+
+    pub(super) fn truncate(&mut self, length: usize) {
+        self.length = self.length.min(length);
+    }
+
+    /// Appends the first `count` bytes of a word, from the lowest.
+    #[inline(always)]
+    pub(super) fn word(&mut self, word: u64, count: usize) {
+        if self.bytes.len() < self.length + 8 {
+            self.make_room(8);
+        }
+        self.bytes[self.length..self.length + 8].copy_from_slice(&word.to_le_bytes());
+        self.length += count;
+    }
+
+    pub(super) fn extend(&mut self, bytes: &[u8]) {
+        if self.bytes.len() < self.length + bytes.len() {
+            self.make_room(bytes.len());
+        }
+        self.bytes[self.length..self.length + bytes.len()].copy_from_slice(bytes);
+        self.length += bytes.len();
+    }
+
+    #[cold]
+    fn make_room(&mut self, count: usize) {
+        let enough = (self.length + count).max(self.bytes.len() * 2).max(64);
+        self.bytes.resize(enough, 0);
+    }
+
+    /// Appends a number: seven bits a byte, the lowest first.
+    #[inline(always)]
+    pub(super) fn varint(&mut self, mut number: u64) {
+        while number >= SHORT {
+            self.word(number | 0x80, 1);
+            number >>= 7;
+        }
+        let (word, count) = short_varint(number);
+        self.word(word, count);
+    }
+
+    /// A field with a number, or a flag, or an enumerator.
+    #[inline(always)]
+    pub(super) fn number(&mut self, field: u32, value: u64) {
+        let (tag, count) = short_varint(u64::from(field << 3 | VARINT));
+        if value < SHORT {
+            let (word, more) = short_varint(value);
+            self.word(tag | word << (8 * count), count + more);
+        } else {
+            self.word(tag, count);
+            self.varint(value);
+        }
+    }
+
+    /// A field with a number that may be negative: those take ten bytes.
+    #[inline(always)]
+    pub(super) fn signed(&mut self, field: u32, value: i64) {
+        self.number(field, value as u64);
+    }
+
+    /// A field with a number that always takes eight bytes.
+    #[inline(always)]
+    pub(super) fn fixed(&mut self, field: u32, value: u64) {
+        let (tag, count) = short_varint(u64::from(field << 3 | FIXED_64));
+        self.word(tag, count);
+        self.word(value, 8);
+    }
+
+    pub(super) fn double(&mut self, field: u32, value: f64) {
+        self.fixed(field, value.to_bits());
+    }
+
+    pub(super) fn text(&mut self, field: u32, value: &str) {
+        self.field(field, value.as_bytes());
+    }
+
+    /// A field with bytes, or a message that is finished.
+    pub(super) fn field(&mut self, field: u32, value: &[u8]) {
+        let (tag, count) = short_varint(u64::from(field << 3 | LENGTH));
+        self.word(tag, count);
+        self.varint(value.len() as u64);
+        self.extend(value);
+    }
+
+    /// Begins a field with a message: what follows is its content, until [`Buffer::end`].
+    #[inline(always)]
+    pub(super) fn begin(&mut self, field: u32) -> Message {
+        let (tag, count) = short_varint(u64::from(field << 3 | LENGTH));
+        self.word(tag, count + 1);
+        Message(self.length)
+    }
+
+    /// A message that has begun `before` bytes ago, after one byte that is free for its length.
+    #[inline(always)]
+    pub(super) fn begun_before(&self, before: usize) -> Message {
+        Message(self.length - before)
+    }
+
+    #[inline(always)]
+    pub(super) fn end(&mut self, Message(start): Message) {
+        let length = self.length - start;
+        if length < 0x80 {
+            self.bytes[start - 1] = length as u8;
+        } else {
+            self.make_room_for_length(start, length);
+        }
+    }
+
+    #[cold]
+    fn make_room_for_length(&mut self, start: usize, length: usize) {
+        let more = varint_length(length as u64) - 1;
+        // Whatever it is: it will be overwritten.
+        (0..more).for_each(|_| self.word(0, 1));
+        self.bytes.copy_within(start..start + length, start + more);
+        let mut left = length;
+        for (at, byte) in self.bytes[start - 1..start + more].iter_mut().enumerate() {
+            *byte = left as u8 & 0x7f | if at < more { 0x80 } else { 0 };
+            left >>= 7;
+        }
     }
 }
 
-#[cold]
-fn make_room_for_length(out: &mut Vec<u8>, start: usize, length: usize) {
-    let more = varint_length(length as u64) - 1;
-    out.resize(out.len() + more, 0);
-    out.copy_within(start..start + length, start + more);
-    let mut left = length;
-    for (at, byte) in out[start - 1..start + more].iter_mut().enumerate() {
-        *byte = left as u8 & 0x7f | if at < more { 0x80 } else { 0 };
-        left >>= 7;
-    }
+/// The bytes of a number below [`SHORT`], from the lowest, and how many they are. Without a branch, since lengths differ from
+/// one to the next.
+#[inline(always)]
+pub(super) const fn short_varint(number: u64) -> (u64, usize) {
+    let spread = number & 0x7f | (number & 0x3f80) << 1 | (number & 0x1f_c000) << 2 | (number & 0xfe0_0000) << 3;
+    let count = varint_length(number);
+    (spread | 0x8080_8080 & ((1 << (8 * (count - 1))) - 1), count)
+}
+
+/// The bytes that a number takes.
+#[inline(always)]
+pub(super) const fn varint_length(number: u64) -> usize {
+    (70 - (number | 1).leading_zeros() as usize) / 7
+}
+
+/// The byte before a field with a number up to 15.
+pub(super) const fn short_tag(field: u32, kind: u32) -> u64 {
+    assert!(field < 16);
+    (field << 3 | kind) as u64
 }
 
 #[cfg(test)]
@@ -157,9 +219,9 @@ mod tests {
     use super::*;
 
     fn written(number: u64) -> Vec<u8> {
-        let mut out = Vec::new();
-        varint(&mut out, number);
-        out
+        let mut out = Buffer::default();
+        out.varint(number);
+        out.as_bytes().to_vec()
     }
 
     /// Numbers around every change of length.
@@ -187,29 +249,45 @@ mod tests {
     }
 
     #[test]
+    fn fields_are_a_tag_and_a_value() {
+        for field in [1, 15, 16, 47, 2047] {
+            for value in numbers() {
+                let mut out = Buffer::default();
+                out.number(field, value);
+                assert_eq!(out.as_bytes(), [written(u64::from(field << 3)), written(value)].concat());
+            }
+        }
+        let mut out = Buffer::default();
+        out.double(44, -2.5);
+        assert_eq!(out.as_bytes(), [&[0xe1, 2][..], &(-2.5f64).to_le_bytes()].concat());
+    }
+
+    #[test]
     fn messages_of_any_length_follow_their_length() {
         for length in [0, 1, 126, 127, 128, 16_383, 16_384, 2_097_151, 2_097_152] {
             let content = vec![7u8; length];
-            let mut expected = vec![9];
-            bytes(&mut expected, 5, &content);
-            let mut out = vec![9];
-            let message = begin(&mut out, 5);
-            out.extend_from_slice(&content);
-            end(&mut out, message);
-            assert!(out == expected, "{length}");
+            let mut expected = Buffer::default();
+            expected.number(1, 9);
+            expected.field(5, &content);
+            let mut out = Buffer::default();
+            out.number(1, 9);
+            let message = out.begin(5);
+            out.extend(&content);
+            out.end(message);
+            assert!(out.as_bytes() == expected.as_bytes(), "{length}");
         }
     }
 
     #[test]
     fn long_messages_hold_long_messages() {
-        let mut out = Vec::new();
-        let outer = begin(&mut out, 1);
-        let inner = begin(&mut out, 2);
-        out.extend_from_slice(&[3; 200]);
-        end(&mut out, inner);
-        number(&mut out, 3, 1);
-        end(&mut out, outer);
+        let mut out = Buffer::default();
+        let outer = out.begin(1);
+        let inner = out.begin(2);
+        out.extend(&[3; 200]);
+        out.end(inner);
+        out.number(3, 1);
+        out.end(outer);
         let head = [10, 0xcd, 1, 18, 0xc8, 1];
-        assert_eq!(out, [&head[..], &[3; 200], &[24, 1]].concat());
+        assert_eq!(out.as_bytes(), [&head[..], &[3; 200], &[24, 1]].concat());
     }
 }

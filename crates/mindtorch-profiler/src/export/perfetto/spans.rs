@@ -4,7 +4,6 @@ use super::PerfettoWriter;
 use super::arrows::Arrow;
 use super::field::event;
 use super::lanes::{Function, Lanes, Open};
-use super::proto;
 use super::words::{Category, Key};
 use crate::names::{Inputs, Stack};
 use crate::recorder::{Device, SpanKind};
@@ -106,7 +105,7 @@ impl PerfettoWriter<'_, '_> {
             0 => sequence.interned.category(category_of(spans.kind[row])),
             other => sequence.interned.other_category(other - 1),
         };
-        proto::number(out, event::CATEGORY_IIDS, u64::from(category));
+        out.number(event::CATEGORY_IIDS, u64::from(category));
         let detail = spans.detail(row);
         let name = match detail.map_or(0, |detail| detail.overload) {
             overload if overload != 0 && !self.trace.name(overload).is_empty() => {
@@ -114,7 +113,7 @@ impl PerfettoWriter<'_, '_> {
             }
             _ => sequence.interned.name(spans.name[row]),
         };
-        proto::number(out, event::NAME_IID, u64::from(name));
+        out.number(event::NAME_IID, u64::from(name));
         if spans.kind[row] == SpanKind::Function {
             self.write_function(row, around);
         } else {
@@ -196,7 +195,7 @@ impl PerfettoWriter<'_, '_> {
         let (out, sequence, spans) = (&mut self.out.buffer, &mut self.sequence, &self.trace.spans);
         let inputs = spans.inputs.get(row);
         if inputs != 0 {
-            out.extend_from_slice(sequence.captured.inputs(&mut sequence.interned, Inputs(inputs)));
+            out.extend(sequence.captured.inputs(&mut sequence.interned, Inputs(inputs)));
         }
         let stack = spans.stack.get(row);
         if stack != 0 {
@@ -240,13 +239,12 @@ impl PerfettoWriter<'_, '_> {
         self.sequence.members(&mut self.out.buffer, self.trace.name(extra));
     }
 
-    pub(super) fn write_arrow(&mut self, arrow: Arrow) {
-        let (field, number) = match arrow {
-            Arrow::ToBackward(number) => (event::FLOW_IDS, self.tracks.arrow(false, number)),
-            Arrow::FromForward(number) => (event::TERMINATING_FLOW_IDS, self.tracks.arrow(false, number)),
-            Arrow::ToDevice(number) => (event::FLOW_IDS, self.tracks.arrow(true, number)),
+    fn write_arrow(&mut self, arrow: Arrow) {
+        let field = match arrow {
+            Arrow::ToBackward(_) | Arrow::ToDevice(_) => event::FLOW_IDS,
+            Arrow::FromForward(_) => event::TERMINATING_FLOW_IDS,
         };
-        proto::fixed(&mut self.out.buffer, field, number);
+        self.out.buffer.fixed(field, arrow.id());
     }
 }
 

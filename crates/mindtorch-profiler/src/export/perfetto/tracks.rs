@@ -1,19 +1,14 @@
 //! Tracks: what processes, threads, devices, streams and counters are called, and in which order they are shown.
 
 use super::field::{counter, packet, process, thread, track};
-use super::proto;
+use super::proto::Buffer;
 use super::sequence::Sequence;
 use crate::recorder::Device;
 use crate::trace::Trace;
 use rustc_hash::FxHashMap;
 
-/// Tracks have numbers that no other trace has, so that files can be put one behind the other and are still a trace: the
-/// bits above these are the recording's.
-const BITS_WITHIN_TRACE: u32 = 24;
-
 pub(super) struct Tracks {
-    /// The recording's bits.
-    recording: u64,
+    /// The number that was given last. They are small, since events that are not on their sequence's track have them.
     last: u64,
     pub(super) window: u64,
     process: u64,
@@ -35,14 +30,10 @@ enum Kind<'a> {
 }
 
 impl Tracks {
-    pub(super) fn of(trace: &Trace) -> Self {
-        // Any mixture of the bits will do.
-        let mixed = (trace.header.start_epoch_ns ^ u64::from(trace.header.pid).rotate_left(40))
-            .wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let recording = (mixed >> 36) << BITS_WITHIN_TRACE;
-        let [window, process] = [1, 2].map(|number| recording | number);
+    pub(super) fn new() -> Self {
         let (threads, devices, memory, counters) = Default::default();
-        Self { recording, last: process, window, process, threads, devices, memory, counters }
+        let (window, process) = (1, 2);
+        Self { last: process, window, process, threads, devices, memory, counters }
     }
 
     fn next(&mut self) -> u64 {
@@ -50,13 +41,8 @@ impl Tracks {
         self.last
     }
 
-    /// The number of an arrow, which no other trace has.
-    pub(super) fn arrow(&self, leads_to_device: bool, number: u32) -> u64 {
-        self.recording << 12 | u64::from(leads_to_device) << 32 | u64::from(number)
-    }
-
     /// The tracks of the window, the process and its threads.
-    pub(super) fn write_threads(&mut self, out: &mut Vec<u8>, sequence: &Sequence<'_>, trace: &Trace, name: &str) {
+    pub(super) fn write_threads(&mut self, out: &mut Buffer, sequence: &Sequence<'_>, trace: &Trace, name: &str) {
         let pid = trace.header.pid;
         write(out, sequence, self.window, None, "PyTorch Profiler", &Kind::Plain);
         write(out, sequence, self.process, None, "", &Kind::Process { pid, name });
@@ -88,7 +74,7 @@ impl Tracks {
     /// The track of a stream, below that of its device.
     pub(super) fn stream(
         &mut self,
-        out: &mut Vec<u8>,
+        out: &mut Buffer,
         sequence: &Sequence<'_>,
         accelerator: &str,
         (device, stream): (u16, u32),
@@ -108,14 +94,14 @@ impl Tracks {
     }
 
     /// A further track of a thread or a stream.
-    pub(super) fn lane(&mut self, out: &mut Vec<u8>, sequence: &Sequence<'_>, of: u64) -> u64 {
+    pub(super) fn lane(&mut self, out: &mut Buffer, sequence: &Sequence<'_>, of: u64) -> u64 {
         let number = self.next();
         write(out, sequence, number, Some(of), "overlapping", &Kind::Plain);
         number
     }
 
     /// The track of the bytes in use on a device.
-    pub(super) fn memory(&mut self, out: &mut Vec<u8>, sequence: &Sequence<'_>, trace: &Trace, device: Device) -> u64 {
+    pub(super) fn memory(&mut self, out: &mut Buffer, sequence: &Sequence<'_>, trace: &Trace, device: Device) -> u64 {
         if let Some(&known) = self.memory.get(&device) {
             return known;
         }
@@ -130,7 +116,7 @@ impl Tracks {
     }
 
     /// The track of a counter of the program.
-    pub(super) fn counter(&mut self, out: &mut Vec<u8>, sequence: &Sequence<'_>, trace: &Trace, name: u32) -> u64 {
+    pub(super) fn counter(&mut self, out: &mut Buffer, sequence: &Sequence<'_>, trace: &Trace, name: u32) -> u64 {
         if let Some(&known) = self.counters.get(&name) {
             return known;
         }
@@ -142,45 +128,45 @@ impl Tracks {
 }
 
 /// Writes what a track is, in a packet.
-fn write(out: &mut Vec<u8>, sequence: &Sequence<'_>, uuid: u64, parent: Option<u64>, name: &str, kind: &Kind<'_>) {
+fn write(out: &mut Buffer, sequence: &Sequence<'_>, uuid: u64, parent: Option<u64>, name: &str, kind: &Kind<'_>) {
     let of_packet = sequence.begin_packet(out);
-    let described = proto::begin(out, packet::TRACK_DESCRIPTOR);
-    proto::number(out, track::UUID, uuid);
+    let described = out.begin(packet::TRACK_DESCRIPTOR);
+    out.number(track::UUID, uuid);
     if let Some(parent) = parent {
-        proto::number(out, track::PARENT_UUID, parent);
+        out.number(track::PARENT_UUID, parent);
     }
     if !name.is_empty() {
-        proto::text(out, track::NAME, name);
+        out.text(track::NAME, name);
     }
     match *kind {
         Kind::Process { pid, name } => {
-            let of_process = proto::begin(out, track::PROCESS);
-            proto::number(out, process::PID, u64::from(pid));
-            proto::text(out, process::PROCESS_NAME, name);
-            proto::text(out, process::PROCESS_LABELS, "CPU");
-            proto::end(out, of_process);
+            let of_process = out.begin(track::PROCESS);
+            out.number(process::PID, u64::from(pid));
+            out.text(process::PROCESS_NAME, name);
+            out.text(process::PROCESS_LABELS, "CPU");
+            out.end(of_process);
         }
         Kind::Thread { pid, os_id, name } => {
-            let of_thread = proto::begin(out, track::THREAD);
-            proto::number(out, thread::PID, u64::from(pid));
-            proto::number(out, thread::TID, os_id);
-            proto::text(out, thread::THREAD_NAME, name);
+            let of_thread = out.begin(track::THREAD);
+            out.number(thread::PID, u64::from(pid));
+            out.number(thread::TID, os_id);
+            out.text(thread::THREAD_NAME, name);
             if let Ok(index) = i32::try_from(os_id) {
-                proto::signed(out, thread::LEGACY_SORT_INDEX, i64::from(index));
+                out.signed(thread::LEGACY_SORT_INDEX, i64::from(index));
             }
-            proto::end(out, of_thread);
+            out.end(of_thread);
         }
         Kind::Bytes => {
-            let of_counter = proto::begin(out, track::COUNTER);
-            proto::number(out, counter::UNIT, counter::BYTES);
-            proto::end(out, of_counter);
+            let of_counter = out.begin(track::COUNTER);
+            out.number(counter::UNIT, counter::BYTES);
+            out.end(of_counter);
         }
         Kind::Number => {
-            let of_counter = proto::begin(out, track::COUNTER);
-            proto::end(out, of_counter);
+            let of_counter = out.begin(track::COUNTER);
+            out.end(of_counter);
         }
         Kind::Plain => {}
     }
-    proto::end(out, described);
-    proto::end(out, of_packet);
+    out.end(described);
+    out.end(of_packet);
 }
