@@ -169,5 +169,7 @@ impl<'a, 'w> PerfettoWriter<'a, 'w> {
     fn write_tracks(&mut self, process: &str) {
         self.sequence.start(&mut self.out.buffer, self.tracks.window);
         self.tracks.write_threads(&mut self.out.buffer, &self.sequence, self.trace, process);
+        // What comes after the descriptions of threads in their sequence would be taken for the last one's.
+        self.sequence.start(&mut self.out.buffer, self.tracks.window);
     }
 }

@@ -69,6 +69,10 @@ impl Buffer {
         self.length
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
     pub(super) fn clear(&mut self) {
         self.length = 0;
     }

@@ -120,7 +120,7 @@ impl<'a> Sequence<'a> {
     #[inline(always)]
     pub(super) fn end(&mut self, out: &mut Buffer, event: Event) {
         out.end(event.content);
-        if !self.interned.pending.len() == 0 {
+        if !self.interned.pending.is_empty() {
             out.field(packet::INTERNED_DATA, self.interned.pending.as_bytes());
             self.interned.pending.clear();
         }

@@ -22,10 +22,21 @@ pub(super) struct Tracks {
 
 /// What is said of a track beside its number and name.
 enum Kind<'a> {
-    Process { pid: u32, name: &'a str },
-    Thread { pid: u32, os_id: u64, name: &'a str },
+    Process {
+        pid: u32,
+        name: &'a str,
+    },
+    Thread {
+        pid: u32,
+        os_id: u64,
+        name: &'a str,
+    },
     Bytes,
     Number,
+    /// A device, whose streams have ranks.
+    Device,
+    /// One that is shown in the order of ranks.
+    Ranked(u32),
     Plain,
 }
 
@@ -84,12 +95,12 @@ impl Tracks {
             Some(&known) => known,
             None => {
                 let number = self.next();
-                write(out, sequence, number, None, &format!("{accelerator} {device}"), &Kind::Plain);
+                write(out, sequence, number, None, &format!("{accelerator} {device}"), &Kind::Device);
                 self.devices.insert(device, number);
                 number
             }
         };
-        write(out, sequence, number, Some(of_device), &format!("stream {stream}"), &Kind::Plain);
+        write(out, sequence, number, Some(of_device), &format!("stream {stream}"), &Kind::Ranked(stream));
         number
     }
 
@@ -165,6 +176,8 @@ fn write(out: &mut Buffer, sequence: &Sequence<'_>, uuid: u64, parent: Option<u6
             let of_counter = out.begin(track::COUNTER);
             out.end(of_counter);
         }
+        Kind::Device => out.number(track::CHILD_ORDERING, track::EXPLICIT),
+        Kind::Ranked(rank) => out.number(track::SIBLING_ORDER_RANK, u64::from(rank) & 0x7fff_ffff),
         Kind::Plain => {}
     }
     out.end(described);
