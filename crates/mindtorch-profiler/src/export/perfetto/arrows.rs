@@ -1,15 +1,14 @@
 //! Arrows: from a forward operator to its backward node, and from a launch to what the device did.
 
-use crate::trace::{Link, Selection, Trace, forward_links};
+use crate::trace::{Links, Selection, Trace};
 
-/// The arrows of a trace of which both ends are shown. Spans ask for theirs in the order of rows.
-pub(super) struct Arrows {
-    /// In the order of backward nodes. The place of a link is its number.
-    links: Vec<Link>,
-    /// Places in `links`, in the order of forward operators.
-    by_forward: Vec<u32>,
-    /// Rows of device work and the spans that launched it, in the order of the latter.
-    launches: Vec<(u32, u32)>,
+/// The arrows of a trace. Spans ask for theirs in the order of rows.
+pub(super) struct Arrows<'a> {
+    trace: &'a Trace,
+    links: &'a Links,
+    /// Rows of device work, in the order of the spans that launched it.
+    launches: &'a [u32],
+    /// Places in `links.pairs`, `links.by_forward` and `launches`.
     next_backward: usize,
     next_forward: usize,
     next_launch: usize,
@@ -20,11 +19,11 @@ pub(super) struct Arrows {
 /// What an arrow has to do with a span.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Arrow {
-    /// It leads from here to a backward node.
+    /// It leads from here to a backward node: the place of the link.
     ToBackward(u32),
-    /// It leads here from a forward operator.
+    /// It leads here from a forward operator: the place of the link.
     FromForward(u32),
-    /// It leads from here to device work.
+    /// It leads from here to device work: its row.
     ToDevice(u32),
 }
 
@@ -38,60 +37,82 @@ impl Arrow {
     }
 }
 
-impl Arrows {
-    pub(super) fn of(trace: &Trace, selection: &Selection<'_>) -> Self {
-        let mut links = forward_links(&trace.spans, &trace.threads);
-        let mut launches: Vec<(u32, u32)> =
-            (0..).zip(&trace.device).filter_map(|(row, device)| Some((device.launched_by?, row))).collect();
-        if !selection.is_all() {
-            links.retain(|link| selection.span(link.forward as usize) && selection.span(link.backward as usize));
-            launches.retain(|&(span, row)| selection.span(span as usize) && selection.device(row as usize));
-        }
-        launches.sort_unstable();
-        let mut by_forward: Vec<u32> = (0..links.len() as u32).collect();
-        by_forward.sort_unstable_by_key(|&place| links[place as usize].forward);
+impl<'a> Arrows<'a> {
+    pub(super) fn of(trace: &'a Trace) -> Self {
+        let (links, launches) = (trace.links(), trace.launches());
         let (next_backward, next_forward, next_launch) = (0, 0, 0);
-        let mut arrows = Self { links, by_forward, launches, next_backward, next_forward, next_launch, next_row: 0 };
+        let mut arrows = Self { trace, links, launches, next_backward, next_forward, next_launch, next_row: 0 };
         arrows.next_row = arrows.find_next_row();
         arrows
     }
 
-    fn next_forward(&self) -> Option<(u32, u32)> {
-        let place = *self.by_forward.get(self.next_forward)?;
-        Some((self.links[place as usize].forward, place))
+    fn backward(&self) -> Option<u32> {
+        self.links.pairs.get(self.next_backward).map(|&(_, backward)| backward)
+    }
+
+    fn forward(&self) -> Option<u32> {
+        let place = *self.links.by_forward.get(self.next_forward)?;
+        Some(self.links.pairs[place as usize].0)
+    }
+
+    fn launcher(&self) -> Option<u32> {
+        let row = *self.launches.get(self.next_launch)?;
+        self.trace.device[row as usize].launched_by
     }
 
     fn find_next_row(&self) -> u32 {
-        let backward = self.links.get(self.next_backward).map(|link| link.backward);
-        let forward = self.next_forward().map(|(row, _)| row);
-        let launch = self.launches.get(self.next_launch).map(|&(row, _)| row);
-        [backward, forward, launch].into_iter().flatten().min().unwrap_or(u32::MAX)
+        [self.backward(), self.forward(), self.launcher()].into_iter().flatten().min().unwrap_or(u32::MAX)
     }
 
-    /// The number of the first device work that the row launched.
-    pub(super) fn correlation(&self, row: u32) -> Option<u32> {
-        self.launches.get(self.next_launch).filter(|&&(span, _)| span == row).map(|&(_, device)| device + 1)
+    /// The number of the first device work that the row launched. To be asked before its arrows are taken.
+    pub(super) fn correlation(&mut self, row: u32, selection: &Selection<'_>) -> Option<u32> {
+        self.pass_until(row, selection);
+        (self.launcher() == Some(row)).then(|| self.launches[self.next_launch] + 1)
     }
 
-    /// The next arrow at this row. Rows must be asked for in rising order.
+    /// The next arrow at this row of which the other end is shown as well. Rows must be asked for in rising order.
     #[inline]
-    pub(super) fn take(&mut self, row: u32) -> Option<Arrow> {
-        if row == self.next_row { self.take_next(row) } else { None }
+    pub(super) fn take(&mut self, row: u32, selection: &Selection<'_>) -> Option<Arrow> {
+        if row < self.next_row { None } else { self.take_next(row, selection) }
     }
 
     #[cold]
-    fn take_next(&mut self, row: u32) -> Option<Arrow> {
-        let arrow = if let Some((_, place)) = self.next_forward().filter(|&(forward, _)| forward == row) {
+    fn take_next(&mut self, row: u32, selection: &Selection<'_>) -> Option<Arrow> {
+        self.pass_until(row, selection);
+        while self.next_row == row {
+            let (arrow, is_shown) = self.pass_next(selection);
+            if is_shown {
+                return Some(arrow);
+            }
+        }
+        None
+    }
+
+    /// Passes over the arrows of rows that did not ask.
+    #[inline]
+    fn pass_until(&mut self, row: u32, selection: &Selection<'_>) {
+        while self.next_row < row {
+            self.pass_next(selection);
+        }
+    }
+
+    /// Takes the next arrow, and says whether its other end is shown.
+    fn pass_next(&mut self, selection: &Selection<'_>) -> (Arrow, bool) {
+        let passed = if self.forward() == Some(self.next_row) {
+            let place = self.links.by_forward[self.next_forward];
             self.next_forward += 1;
-            Arrow::ToBackward(place)
-        } else if self.links.get(self.next_backward).is_some_and(|link| link.backward == row) {
+            let (_, backward) = self.links.pairs[place as usize];
+            (Arrow::ToBackward(place), selection.span(backward as usize))
+        } else if self.backward() == Some(self.next_row) {
             self.next_backward += 1;
-            Arrow::FromForward(self.next_backward as u32 - 1)
+            let place = self.next_backward - 1;
+            (Arrow::FromForward(place as u32), selection.span(self.links.pairs[place].0 as usize))
         } else {
             self.next_launch += 1;
-            Arrow::ToDevice(self.launches[self.next_launch - 1].1)
+            let row = self.launches[self.next_launch - 1];
+            (Arrow::ToDevice(row), selection.device(row as usize))
         };
         self.next_row = self.find_next_row();
-        Some(arrow)
+        passed
     }
 }

@@ -30,7 +30,7 @@ impl PerfettoWriter<'_, '_> {
     /// Writes the work of a stream. What lies within other work is shown inside it.
     fn write_stream(&mut self, rows: &[u32], lanes: &mut Lanes) -> io::Result<()> {
         let of = &self.trace.device[rows[0] as usize];
-        let accelerator = self.trace.accelerator();
+        let accelerator = &self.accelerator.label;
         let track = self.tracks.stream(&mut self.out.buffer, &self.sequence, accelerator, (of.device, of.stream));
         self.start_lanes(track);
         for &row in rows {
@@ -72,9 +72,16 @@ impl PerfettoWriter<'_, '_> {
         }
         sequence.uint(out, Key::Device, u64::from(work.device));
         sequence.uint(out, Key::Stream, u64::from(work.stream));
-        sequence.uint(out, Key::Correlation, u64::from(row) + 1);
+        if work.kind != DeviceKind::Annotation {
+            sequence.uint(out, Key::Correlation, u64::from(row) + 1);
+        }
         if matches!(work.kind, DeviceKind::Copy | DeviceKind::Set) {
             sequence.uint(out, Key::Bytes, work.bytes);
+            let ns = work.end - work.start;
+            // A file that the trace was read from says this itself.
+            if work.extra == 0 && ns > 0 && !work.is_cut {
+                sequence.double(out, Key::Bandwidth, work.bytes as f64 / ns as f64);
+            }
         }
         if work.is_cut {
             sequence.text(out, Key::Cut, if work.start == 0 { "start" } else { "end" });

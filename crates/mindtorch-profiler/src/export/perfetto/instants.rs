@@ -7,9 +7,6 @@ use crate::recorder::Device;
 use crate::trace::MemoryRow;
 use std::io;
 
-/// Torch's number for an accelerator that is none of those that it knows by name.
-const PRIVATE_USE_1: u64 = 20;
-
 impl PerfettoWriter<'_, '_> {
     /// Allocations and frees on the tracks of threads, and what was in use after each on that of the device.
     pub(super) fn write_memory(&mut self) -> io::Result<()> {
@@ -23,7 +20,7 @@ impl PerfettoWriter<'_, '_> {
                 self.write_allocation(at, row);
             }
             let (out, sequence) = (&mut self.out.buffer, &mut self.sequence);
-            let track = self.tracks.memory(out, sequence, self.trace, row.device);
+            let track = self.tracks.memory(out, sequence, &self.accelerator.label, row.device);
             let counted = sequence.begin(out, event::COUNTER, row.at_ns);
             sequence.on_track(out, track);
             out.signed(event::COUNTER_VALUE, row.allocated);
@@ -37,7 +34,7 @@ impl PerfettoWriter<'_, '_> {
         let (out, sequence) = (&mut self.out.buffer, &mut self.sequence);
         let (device_id, device_type) = match row.device {
             Device::Cpu => (-1, 0),
-            Device::Npu(index) => (i64::from(index), PRIVATE_USE_1),
+            Device::Npu(index) => (i64::from(index), self.accelerator.type_number),
         };
         let allocated = sequence.begin(out, event::INSTANT, row.at_ns);
         sequence.category(out, Category::Instant);

@@ -117,10 +117,20 @@ impl<'a> Interned<'a> {
 
     #[inline]
     pub(super) fn category(&mut self, category: Category) -> u32 {
+        self.category_with_text(category, category.text())
+    }
+
+    /// The category of calls of a device's runtime, which is called by the kind of device.
+    pub(super) fn runtime_category(&mut self, text: &str) -> u32 {
+        self.category_with_text(Category::Runtime, text)
+    }
+
+    #[inline]
+    fn category_with_text(&mut self, category: Category, text: &str) -> u32 {
         let number = category as u32;
         if self.categories & 1 << number == 0 {
             self.categories |= 1 << number;
-            add(&mut self.pending, interned::EVENT_CATEGORIES, number, category.text());
+            add(&mut self.pending, interned::EVENT_CATEGORIES, number, text);
         }
         number
     }

@@ -23,7 +23,7 @@ mod tracks;
 mod window;
 mod words;
 
-use super::chrome::program_name;
+use super::chrome::{Accelerator, Rank, program_name};
 use super::{file, holds_source_paths};
 use crate::capture::Capture;
 use crate::error::Error;
@@ -55,14 +55,28 @@ pub struct PerfettoTrace<'a> {
     process_name: Option<&'a str>,
     trace_id: &'a str,
     metadata: &'a [(String, String)],
+    device_properties: Option<&'a str>,
+    with_modules: bool,
+    rank: Option<Rank>,
 }
 
 impl<'a> PerfettoTrace<'a> {
     pub(super) fn new(trace: &'a Trace) -> Self {
-        Self { trace, filter: None, host_name: None, process_name: None, trace_id: "", metadata: &[] }
+        Self {
+            trace,
+            filter: None,
+            host_name: None,
+            process_name: None,
+            trace_id: "",
+            metadata: &[],
+            device_properties: None,
+            with_modules: false,
+            rank: None,
+        }
     }
 
-    /// Writes only the events that the filter takes.
+    /// Writes only the events that the filter takes, with the numbers that they have in the whole trace, and arrows between
+    /// them.
     pub fn filter(mut self, filter: &'a Filter) -> Self {
         self.filter = Some(filter);
         self
@@ -92,6 +106,25 @@ impl<'a> PerfettoTrace<'a> {
         self
     }
 
+    /// The devices of the machine, as the text of a JSON list.
+    pub fn device_properties_json(mut self, list: &'a str) -> Self {
+        self.device_properties = Some(list);
+        self
+    }
+
+    /// Whether the hierarchy of modules was asked for.
+    pub fn with_modules(mut self, on: bool) -> Self {
+        self.with_modules = on;
+        self
+    }
+
+    /// The number of this process among those that work together. What is not said is found as by
+    /// [`ChromeTrace::rank`](super::ChromeTrace::rank).
+    pub fn rank(mut self, rank: u64, world_size: u64) -> Self {
+        self.rank = Some(Rank { rank, world_size });
+        self
+    }
+
     /// Writes the file at `path`, treated as by [`Trace::export_chrome_trace`].
     ///
     /// # Errors
@@ -106,15 +139,19 @@ impl<'a> PerfettoTrace<'a> {
     /// When `out` fails.
     pub fn write(&self, mut out: impl Write) -> io::Result<()> {
         let mut writer = PerfettoWriter::new(self.trace, self.filter, &mut out);
-        let origin = &self.trace.header.origin;
-        let process = self.process_name.or(origin.process_name.as_deref()).map_or_else(program_name, str::to_owned);
-        writer.write_tracks(&process);
+        writer.write_tracks(&self.name_of_process());
         writer.write_window(self);
         writer.write_spans()?;
         writer.write_device_spans()?;
         writer.write_memory()?;
         writer.write_instants()?;
         writer.out.finish()
+    }
+
+    fn name_of_process(&self) -> String {
+        let origin = &self.trace.header.origin;
+        let found = || if origin.is_file() { origin.process_name.clone() } else { program_name() };
+        self.process_name.map(str::to_owned).or_else(found).unwrap_or_else(|| "process".to_owned())
     }
 }
 
@@ -125,9 +162,14 @@ struct PerfettoWriter<'a, 'w> {
     out: Output<'w>,
     sequence: Sequence<'a>,
     tracks: Tracks,
-    arrows: Arrows,
+    arrows: Arrows<'a>,
+    accelerator: Accelerator,
+    /// The keys of the arguments that tell its memory before and after an event, and the difference.
+    device_memory_keys: [String; 3],
     /// If memory was collected.
-    usage: Option<MemoryUsage>,
+    usage: Option<MemoryUsage<'a>>,
+    /// Where what was asked for last is found in it.
+    usage_near: usize,
     has_functions: bool,
     /// The functions that were numbered so far.
     functions: u32,
@@ -144,7 +186,7 @@ struct PerfettoWriter<'a, 'w> {
 impl<'a, 'w> PerfettoWriter<'a, 'w> {
     fn new(trace: &'a Trace, filter: Option<&Filter>, out: &'w mut dyn Write) -> Self {
         let (selection, spans) = (trace.select(filter), &trace.spans);
-        let arrows = Arrows::of(trace, &selection);
+        let memory_key = |when: &str| format!("{}_memory_allocated_{when}", trace.accelerator().to_lowercase());
         let has_memory = trace.capture().contains(Capture::MEMORY);
         let shows_devices = !trace.device.is_empty() || !spans.device.is_empty();
         let shows_steps = trace.steps.iter().any(|step| step.number != trace.header.first_step);
@@ -155,8 +197,11 @@ impl<'a, 'w> PerfettoWriter<'a, 'w> {
             out: Output::new(out),
             sequence: Sequence::new(trace),
             tracks: Tracks::new(),
-            arrows,
+            arrows: Arrows::of(trace),
+            accelerator: Accelerator::of(trace),
+            device_memory_keys: ["before", "after", "delta"].map(memory_key),
             usage: has_memory.then(|| trace.memory_usage()),
+            usage_near: 0,
             has_functions: trace.has_functions(),
             functions: 0,
             shows_devices,

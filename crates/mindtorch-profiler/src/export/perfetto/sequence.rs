@@ -189,6 +189,15 @@ impl<'a> Sequence<'a> {
         self.other(out, key, |out, interned| json_value::push_value(out, interned, json));
     }
 
+    /// An argument with another name: a number that may be negative.
+    pub(super) fn other_int(&mut self, out: &mut Buffer, key: &str, value: i64) {
+        self.other(out, key, |out, _| out.signed(annotation::INT_VALUE, value));
+    }
+
+    pub(super) fn double(&mut self, out: &mut Buffer, key: Key, value: f64) {
+        self.argument(out, key, |out| out.double(annotation::DOUBLE_VALUE, value));
+    }
+
     /// Arguments for the members of a JSON object, given without its braces. What is not JSON is one that is shown as it is.
     pub(super) fn members(&mut self, out: &mut Buffer, members: &str) {
         let pushed = json_value::push_members(out, &mut self.interned, event::DEBUG_ANNOTATIONS, members);

@@ -102,6 +102,7 @@ impl PerfettoWriter<'_, '_> {
         let begun = sequence.begin(out, event::SLICE_BEGIN, start);
         sequence.on_track(out, track);
         let category = match spans.category.get(row) {
+            0 if spans.kind[row] == SpanKind::Runtime => sequence.interned.runtime_category(self.accelerator.runtime),
             0 => sequence.interned.category(category_of(spans.kind[row])),
             other => sequence.interned.other_category(other - 1),
         };
@@ -137,11 +138,11 @@ impl PerfettoWriter<'_, '_> {
             sequence.flag(out, Key::Async, true);
         }
         if spans.kind[row] == SpanKind::Runtime
-            && let Some(correlation) = self.arrows.correlation(row as u32)
+            && let Some(correlation) = self.arrows.correlation(row as u32, &self.selection)
         {
             sequence.uint(out, Key::Correlation, u64::from(correlation));
         }
-        while let Some(arrow) = self.arrows.take(row as u32) {
+        while let Some(arrow) = self.arrows.take(row as u32, &self.selection) {
             self.write_arrow(arrow);
         }
         self.sequence.end(&mut self.out.buffer, begun);
@@ -223,13 +224,14 @@ impl PerfettoWriter<'_, '_> {
     /// What was in use before and after an event, if memory was collected.
     pub(super) fn write_usage(&mut self, device: Device, start: u64, end: u64) {
         let Some(usage) = &self.usage else { return };
-        let (before, after) = usage.around(device, start, end);
-        let keys = match device {
-            Device::Cpu => [Key::CpuMemoryBefore, Key::CpuMemoryAfter, Key::CpuMemoryDelta],
-            Device::Npu(_) => [Key::DeviceMemoryBefore, Key::DeviceMemoryAfter, Key::DeviceMemoryDelta],
-        };
-        for (key, bytes) in keys.into_iter().zip([before, after, after - before]) {
-            self.sequence.int(&mut self.out.buffer, key, bytes);
+        let (before, after) = usage.around_near(device, start, end, &mut self.usage_near);
+        let (out, sequence) = (&mut self.out.buffer, &mut self.sequence);
+        let amounts = [before, after, after - before];
+        if device == Device::Cpu {
+            let keys = [Key::MemoryBefore, Key::MemoryAfter, Key::MemoryDelta];
+            keys.into_iter().zip(amounts).for_each(|(key, bytes)| sequence.int(out, key, bytes));
+        } else {
+            self.device_memory_keys.iter().zip(amounts).for_each(|(key, bytes)| sequence.other_int(out, key, bytes));
         }
     }
 

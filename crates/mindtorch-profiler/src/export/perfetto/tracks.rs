@@ -112,14 +112,20 @@ impl Tracks {
     }
 
     /// The track of the bytes in use on a device.
-    pub(super) fn memory(&mut self, out: &mut Buffer, sequence: &Sequence<'_>, trace: &Trace, device: Device) -> u64 {
+    pub(super) fn memory(
+        &mut self,
+        out: &mut Buffer,
+        sequence: &Sequence<'_>,
+        accelerator: &str,
+        device: Device,
+    ) -> u64 {
         if let Some(&known) = self.memory.get(&device) {
             return known;
         }
         let number = self.next();
         let (parent, name) = match device {
             Device::Cpu => (self.process, "CPU memory".to_owned()),
-            Device::Npu(index) => (self.process, format!("{} {index} memory", trace.accelerator())),
+            Device::Npu(index) => (self.process, format!("{accelerator} {index} memory")),
         };
         write(out, sequence, number, Some(parent), &name, &Kind::Bytes);
         self.memory.insert(device, number);

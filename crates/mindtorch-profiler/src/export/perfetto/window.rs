@@ -4,30 +4,14 @@ use super::field::event;
 use super::words::{Category, Key};
 use super::{PerfettoTrace, PerfettoWriter};
 use crate::capture::Capture;
-use crate::export::chrome::{MetadataValue, distinct_metadata, host_name};
+use crate::export::chrome::{MetadataValue, Rank, distinct_metadata, host_name};
 
 impl PerfettoWriter<'_, '_> {
     pub(super) fn write_window(&mut self, of: &PerfettoTrace<'_>) {
-        let (header, origin) = (&self.trace.header, &self.trace.header.origin);
-        let (out, sequence) = (&mut self.out.buffer, &mut self.sequence);
+        let (out, sequence, header) = (&mut self.out.buffer, &mut self.sequence, &self.trace.header);
         let begun = sequence.begin(out, event::SLICE_BEGIN, 0);
         sequence.category(out, Category::Window);
         sequence.fixed_name(out, "PyTorch Profiler (0)");
-        let trace_id = if of.trace_id.is_empty() { origin.trace_id.as_deref().unwrap_or("") } else { of.trace_id };
-        if !trace_id.is_empty() {
-            sequence.other_text(out, "trace_id", trace_id);
-        }
-        let host = of.host_name.or(origin.host_name.as_deref()).map_or_else(host_name, str::to_owned);
-        sequence.other_text(out, "host_name", &host);
-        let switches = [
-            ("profile_memory", Capture::MEMORY),
-            ("with_stack", Capture::STACK),
-            ("record_shapes", Capture::SHAPES),
-            ("with_flops", Capture::FLOPS),
-        ];
-        for (key, _) in switches.iter().filter(|(_, flag)| header.capture.contains(*flag)) {
-            sequence.other_json(out, key, "1");
-        }
         // What is the same for all events is said here only.
         if !self.shows_devices {
             sequence.text(out, Key::DeviceType, "CPU");
@@ -35,19 +19,9 @@ impl PerfettoWriter<'_, '_> {
         if !self.shows_steps {
             sequence.uint(out, Key::Step, header.first_step as u64);
         }
-        if header.lost > 0 {
-            sequence.other_json(out, "lost_events", &header.lost.to_string());
-        }
-        if let Some(properties) = &origin.device_properties {
-            sequence.other_json(out, "deviceProperties", properties);
-        }
-        let of_file: Vec<(String, String)> = origin.metadata_json.iter().chain(of.metadata).cloned().collect();
-        for (key, value) in distinct_metadata(&header.metadata, &of_file) {
-            match value {
-                MetadataValue::Text(text) => sequence.other_text(out, &key, text),
-                MetadataValue::Json(json) => sequence.other_json(out, &key, json),
-            }
-        }
+        self.write_head(of);
+        self.write_metadata(of);
+        let (out, sequence) = (&mut self.out.buffer, &mut self.sequence);
         sequence.end(out, begun);
         let started = sequence.begin(out, event::INSTANT, 0);
         sequence.fixed_name(out, "Iteration Start: PyTorch Profiler");
@@ -57,5 +31,55 @@ impl PerfettoWriter<'_, '_> {
         let closed = sequence.begin(out, event::INSTANT, header.duration_ns);
         sequence.fixed_name(out, "Record Window End");
         sequence.end(out, closed);
+    }
+
+    /// What the head of a Chrome trace says.
+    fn write_head(&mut self, of: &PerfettoTrace<'_>) {
+        let (out, sequence, header) = (&mut self.out.buffer, &mut self.sequence, &self.trace.header);
+        let origin = &header.origin;
+        let trace_id = if of.trace_id.is_empty() { origin.trace_id.as_deref() } else { Some(of.trace_id) };
+        // That of this machine, unless the trace was read from a file, which may not say.
+        let found_host = || if origin.is_file() { origin.host_name.clone() } else { Some(host_name()) };
+        let host = of.host_name.map(str::to_owned).or_else(found_host);
+        for (key, text) in [("trace_id", trace_id), ("host_name", host.as_deref())] {
+            if let Some(text) = text {
+                sequence.other_text(out, key, text);
+            }
+        }
+        let captures = |flag| header.capture.contains(flag);
+        let switches = [
+            ("profile_memory", captures(Capture::MEMORY)),
+            ("with_stack", captures(Capture::STACK)),
+            ("record_shapes", captures(Capture::SHAPES)),
+            ("with_modules", of.with_modules),
+            ("with_flops", captures(Capture::FLOPS)),
+        ];
+        for (key, _) in switches.iter().filter(|(_, is_on)| *is_on) {
+            sequence.other_int(out, key, 1);
+        }
+        if header.lost > 0 {
+            sequence.other_int(out, "lost_events", header.lost as i64);
+        }
+        if let Some(properties) = of.device_properties.or(origin.device_properties.as_deref()) {
+            sequence.other_json(out, "deviceProperties", properties);
+        }
+    }
+
+    fn write_metadata(&mut self, of: &PerfettoTrace<'_>) {
+        let (out, sequence, header) = (&mut self.out.buffer, &mut self.sequence, &self.trace.header);
+        let entries = distinct_metadata(&header.origin.metadata_json, &header.metadata, of.metadata);
+        if !entries.iter().any(|(key, _)| key == "distributedInfo") {
+            // What was read from a file has nothing to do with this process.
+            let found = if header.origin.is_file() { Rank::ALONE } else { Rank::of_environment() };
+            let Rank { rank, world_size } = of.rank.unwrap_or(found);
+            let json = format!("{{\"rank\":{rank},\"world_size\":{world_size}}}");
+            sequence.other_json(out, "distributedInfo", &json);
+        }
+        for (key, value) in entries {
+            match value {
+                MetadataValue::Text(text) => sequence.other_text(out, &key, text),
+                MetadataValue::Json(json) => sequence.other_json(out, &key, json),
+            }
+        }
     }
 }
