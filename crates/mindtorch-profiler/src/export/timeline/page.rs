@@ -1,6 +1,6 @@
 //! The page: a file of its own, with the timeline in it as JSON.
 //!
-//! `page.html` has the place `/*DATA*/`, where this goes; times are nanoseconds since the start of the recording:
+//! `page/page.html` has the place `/*DATA*/`, where this goes; times are nanoseconds since the start of the recording:
 //!
 //! ```text
 //! {"title": text, "device": "npu:0", "start_epoch_ns": "the start, as text", "duration_ns": number,
@@ -22,17 +22,31 @@ use crate::recorder::Device;
 use crate::trace::{MemoryBlock, MemoryCategory, MemoryPeak, MemoryTimeline, Sizes};
 use std::io::{self, Write};
 
-const PAGE: &str = include_str!("page.html");
-const PLACE: &str = "/*DATA*/";
+/// The page, with places for the style, the data and the script, in this order.
+const TEMPLATE: &str = include_str!("page/page.html");
+const STYLE: &str = include_str!("page/page.css");
+const SCRIPT: [&str; 6] = [
+    include_str!("page/text.js"),
+    include_str!("page/series.js"),
+    include_str!("page/drawing.js"),
+    include_str!("page/chart.js"),
+    include_str!("page/blocks.js"),
+    // It begins, so it comes last.
+    include_str!("page/page.js"),
+];
 /// More blocks than this are counted, not shown.
 const MOST_BLOCKS: usize = 1000;
 
 pub(super) fn write(timeline: &MemoryTimeline<'_>, title: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
-    let (before, after) = PAGE.split_once(PLACE).unwrap_or((PAGE, ""));
+    let (head, rest) = TEMPLATE.split_once("/*STYLE*/").unwrap_or_default();
+    let (body, rest) = rest.split_once("/*DATA*/").unwrap_or_default();
+    let (end_of_data, end) = rest.split_once("/*SCRIPT*/").unwrap_or_default();
     let mut writer = Page { json: JsonWriter::new(out), timeline };
-    writer.json.raw(before);
+    [head, STYLE, body].map(|text| writer.json.raw(text));
     writer.data(title)?;
-    writer.json.raw(after);
+    writer.json.raw(end_of_data);
+    SCRIPT.map(|text| writer.json.raw(text));
+    writer.json.raw(end);
     writer.json.finish()
 }
 
