@@ -42,6 +42,7 @@ lint: $(VENV)/.installed ## Check formatting, lints, documentation and types.
 bench: $(VENV)/.installed $(TORCH_VENV)/.installed ## Measure: the engine against its peers, the runtime against PyTorch.
 	$(CARGO) bench -p mindtorch-benches
 	$(BIN)/python benches/record_function.py
+	KINETO_LOG_LEVEL=6 $(TORCH_VENV)/bin/python benches/files.py
 	KINETO_LOG_LEVEL=6 $(TORCH_VENV)/bin/python benches/runtime.py
 
 test-torch: $(TORCH_VENV)/.installed ## Compare with PyTorch, which this installs (several GB).

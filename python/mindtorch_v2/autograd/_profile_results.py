@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
@@ -10,23 +9,29 @@ from mindtorch_v2.autograd._events.event_export import STACK_METRICS
 from mindtorch_v2.autograd.profiler_util import EventList, FunctionEventAvg
 from mindtorch_v2.profiler import _metadata
 from mindtorch_v2.profiler._errors import NotStartedError
+from mindtorch_v2.profiler._trace_files import TraceFiles, as_target, stack_metric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from typing_extensions import Unpack
 
     from mindtorch_v2._core import Results
     from mindtorch_v2.autograd._recording import Recording
     from mindtorch_v2.autograd._stats import _ProfilerStats
     from mindtorch_v2.profiler._configs import _ExperimentalConfig
+    from mindtorch_v2.profiler._filters import FilterArguments
+    from mindtorch_v2.profiler._trace_files import Target
 
 
-class ProfileResults:
+class ProfileResults(TraceFiles):
     """Events, averages, tables and files, made of a recording when they are asked for."""
 
     enabled: bool
     trace_id: str
     with_stack: bool
     with_modules: bool
+    use_device: str | None
     post_processing_timeout_s: float | None
     experimental_config: _ExperimentalConfig
     _recording: Recording
@@ -113,51 +118,46 @@ class ProfileResults:
             top_level_events_only=top_level_events_only,
         )
 
+    def _results(self, purpose: str) -> Results:
+        results = self._recording.last()
+        if results is None:
+            raise NotStartedError(f"Profiler must be started before {purpose}: nothing was recorded yet")
+        return results
+
+    def _head(self, metadata: Mapping[str, str] | None = None) -> dict[str, Any]:
+        return {
+            "metadata": _metadata.entries(metadata or {}, ["with_modules"] if self.with_modules else []),
+            "trace_id": _metadata.encodable(self.trace_id),
+            "device_properties": _metadata.device_properties() if self.use_device else "",
+        }
+
     def export_chrome_trace(
         self,
-        path: str | bytes | os.PathLike[str] | os.PathLike[bytes],
+        path: Target,
         metadata: Mapping[str, str] | None = None,
         use_python_export: bool = False,  # noqa: ARG002 (there is one exporter)
         cuda_graph_annotations: Mapping[int, Any] | None = None,
         graph_lanes: str = "none",
         default_stream: int = 7,  # noqa: ARG002 (of CUDA graphs)
+        **filters: Unpack[FilterArguments],
     ) -> None:
         """Write the last window's trace: see ``mindtorch_v2.profiler.profile.export_chrome_trace``."""
         if graph_lanes not in {"all", "none"}:
             raise ValueError(f"graph_lanes must be 'all' or 'none', got {graph_lanes!r}")
         if graph_lanes == "all" and not cuda_graph_annotations:
             raise ValueError("graph_lanes='all' needs cuda_graph_annotations: there is nothing else to name lanes by")
-        results = self._recording.last()
-        if results is None:
-            raise NotStartedError("Profiler must be started before exporting chrome trace: nothing was recorded yet")
-        options = ["with_modules"] if self.with_modules else []
-        results.export_chrome_trace(
-            _file_name(path),
-            metadata=_metadata.entries(metadata or {}, options),
-            trace_id=_metadata.encodable(self.trace_id),
-        )
+        self._write_chrome_trace(path, filters, metadata)
 
-    def export_stacks(
-        self, path: str | bytes | os.PathLike[str] | os.PathLike[bytes], metric: str = "self_cpu_time_total"
-    ) -> None:
+    def export_stacks(self, path: Target, metric: str = STACK_METRICS[0]) -> None:
         """Write the stacks with their times: see ``mindtorch_v2.profiler.profile.export_stacks``."""
         self._check_events()
         if not self.with_stack:
             raise AssertionError("export_stacks() requires with_stack=True")
-        if metric not in STACK_METRICS:
-            raise ValueError(f"metric should be one of: {STACK_METRICS}")
+        key = stack_metric(metric)
         results = self._recording.everything()
         if results is None:
             raise NotStartedError("Profiler must be started before exporting stacks: nothing was recorded yet")
-        results.export_stacks(_file_name(path), metric if metric == STACK_METRICS[0] else "self_device_time_total")
-
-
-def _file_name(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> str:
-    name = os.fsdecode(path)
-    if "\0" in name:
-        # As open() says it; the engine would report that the file cannot be created.
-        raise ValueError("embedded null byte")
-    return name
+        results.export_stacks(as_target(path), key)
 
 
 def us_since(start_ns: int) -> int:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from mindtorch_v2.optim.optimizer import (
         register_optimizer_step_post_hook as register_optimizer_step_post_hook,
     )
+    from mindtorch_v2.profiler._errors import TraceFormatError
+    from mindtorch_v2.profiler._trace import Trace
     from mindtorch_v2.profiler.execution_trace import ExecutionTraceObserver
 
 __all__ = [
@@ -47,6 +49,8 @@ __all__ = [
     "ProfilerAction",
     "ProfilerActivity",
     "ProfilerActivityConfig",
+    "Trace",
+    "TraceFormatError",
     "kineto_available",
     "profile",
     "record_function",
@@ -61,6 +65,8 @@ _supported_activities = supported_activities
 _LATER = {
     "ExecutionTraceObserver": "mindtorch_v2.profiler.execution_trace",
     "Optimizer": "mindtorch_v2.optim.optimizer",
+    "Trace": "mindtorch_v2.profiler._trace",
+    "TraceFormatError": "mindtorch_v2.profiler._errors",
     "register_optimizer_step_post_hook": "mindtorch_v2.optim.optimizer",
 }
 

@@ -9,6 +9,7 @@ import threading
 from mindtorch_v2.autograd import profiler as _engine
 from mindtorch_v2.profiler._errors import NotStartedError
 from mindtorch_v2.profiler._metadata import TraceMetadata
+from mindtorch_v2.profiler._trace_files import TraceFiles
 from mindtorch_v2.profiler._warnings import warn_user
 from mindtorch_v2.profiler.activities import ParsedActivities, ProfilerActivity, has_device
 
@@ -16,15 +17,19 @@ from mindtorch_v2.profiler.activities import ParsedActivities, ProfilerActivity,
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from typing import Any, NoReturn, Protocol, TypeAlias
+    from typing import Any, NoReturn, Protocol
+
+    from typing_extensions import Unpack
 
     from mindtorch_v2 import _core
+    from mindtorch_v2._core import Results
     from mindtorch_v2.autograd.profiler_util import EventList
     from mindtorch_v2.profiler._configs import ProfilerActivityConfig, _ExperimentalConfig
+    from mindtorch_v2.profiler._filters import FilterArguments
     from mindtorch_v2.profiler._memory_profiler import MemoryProfile, MemoryProfileTimeline
+    from mindtorch_v2.profiler._trace import Trace
+    from mindtorch_v2.profiler._trace_files import Path, Target
     from mindtorch_v2.profiler.activities import Activities
-
-    Path: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
     class TraceObserver(Protocol):
         """What an execution trace observer has to be able to do."""
@@ -34,7 +39,7 @@ if TYPE_CHECKING:
         def cleanup(self) -> object: ...
 
 
-class _KinetoProfile(TraceMetadata):
+class _KinetoProfile(TraceMetadata, TraceFiles):
     """Records what the program does, on all of its threads, from ``start()`` to ``stop()``.
 
     ``profile`` is made of it, and adds steps, schedules, handlers and the ``with`` statement. See there for the
@@ -244,22 +249,25 @@ class _KinetoProfile(TraceMetadata):
 
     def export_chrome_trace(
         self,
-        path: Path,
+        path: Target,
         use_python_export: bool = False,
         cuda_graph_annotations: Mapping[int, Any] | None = None,
         graph_lanes: str = "none",
         default_stream: int = 7,
+        **filters: Unpack[FilterArguments],
     ) -> None:
         """Write a trace of the last cycle for chrome://tracing or ui.perfetto.dev.
 
         It can be written any number of times, and while recording, with what is there so far.
 
         Args:
-            path: the file; it is compressed if the name ends in ``.gz``.
+            path: the file, compressed if the name ends in ``.gz``; or a binary file that is open.
             use_python_export: accepted, as in PyTorch; there is one exporter.
             cuda_graph_annotations: names for nodes of CUDA graphs, of which there are none here.
             graph_lanes: ``"none"``, or ``"all"`` with annotations; it changes nothing without CUDA graphs.
             default_stream: the stream of CUDA graphs; not used.
+            filters: which events to write, so that a long run gives a small file: ``activities``, ``name``,
+                ``min_duration_us``, ``time_range_us``; see ``Trace.filtered``.
 
         Raises:
             OSError: the file cannot be written. The recording is kept.
@@ -278,9 +286,30 @@ class _KinetoProfile(TraceMetadata):
             cuda_graph_annotations,
             graph_lanes,
             default_stream,
+            **filters,
         )
 
-    def export_stacks(self, path: Path, metric: str = "self_cpu_time_total") -> None:
+    def trace(self) -> Trace:
+        """Return the last cycle's recording, with what was added to it; so far, while recording.
+
+        >>> from mindtorch_v2.profiler import profile, record_function
+        >>> with profile() as prof, record_function("work"):
+        ...     pass
+        >>> [event.name for event in prof.trace().events()]
+        ['work']
+        """
+        from mindtorch_v2.profiler._trace import Trace  # noqa: PLC0415 (few need it)
+
+        return Trace(self._results("looking at its trace"), self._head())
+
+    def _results(self, purpose: str) -> Results:
+        return self._profiler(purpose)._results(purpose)
+
+    def _head(self, metadata: Mapping[str, str] | None = None) -> dict[str, Any]:
+        added = {**self.preset_metadata, **self._trace_metadata, **(metadata or {})}
+        return self._profiler("exporting it")._head(added)
+
+    def export_stacks(self, path: Target, metric: str = "self_cpu_time_total") -> None:
         """Write each stack with the time that was spent in it, for a flame graph: ``main;train;forward 1200``.
 
         Args:

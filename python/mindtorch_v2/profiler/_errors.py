@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+# Not imported from typing, which takes longer to import than this package.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mindtorch_v2.profiler._trace import Trace
+
 
 class NotStartedError(RuntimeError, AssertionError):
     """Something was asked of a profiler that has not been started, or is over."""
@@ -17,3 +22,17 @@ class InvalidScheduleError(AssertionError, ValueError):
 
 class InvalidScheduleTypeError(InvalidScheduleError, TypeError):
     """A schedule can be made of whole numbers only."""
+
+
+class TraceFormatError(ValueError):
+    """A file that was to be read as a trace is broken, or is none.
+
+    Attributes:
+        offset: the byte at which reading stopped, of the text if the file is compressed.
+        trace: what could be read before that, as a trace, or None.
+    """
+
+    def __init__(self, message: str, offset: int, trace: Trace | None = None) -> None:
+        super().__init__(message)
+        self.offset = offset
+        self.trace = trace

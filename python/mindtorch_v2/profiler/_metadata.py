@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mindtorch_v2 import _core
 from mindtorch_v2.profiler._warnings import warn_user
 
 # Not imported from typing, which takes longer to import than this package.
@@ -100,6 +101,17 @@ def entries(metadata: Mapping[str, str], options: Iterable[str] = ()) -> list[tu
         is_text = isinstance(value, str) and is_json(value)
         written.append((encodable(str(key)), _escaped(value) if is_text else json_string(value)))
     return written
+
+
+def device_properties() -> str:
+    """Return what the accelerators are, as JSON with torch's keys."""
+    import json  # noqa: PLC0415 (as above)
+
+    def properties(index: int) -> dict[str, object]:
+        device = _core._npu_device_properties(index)
+        return {"id": index, "name": device.name, "totalGlobalMem": device.total_memory}
+
+    return json.dumps([properties(index) for index in range(_core._npu_device_count())])
 
 
 def encodable(text: str) -> str:

@@ -189,6 +189,16 @@ impl Trace {
         let graph = flame_graph::FlameGraph::of(self, metric).ok_or(Error::NothingToDraw { metric })?;
         file::write(path.as_ref(), holds_source_paths(self), |out| graph.write(out))
     }
+
+    /// Writes the picture of [`Trace::export_flame_graph`] to `out`.
+    ///
+    /// # Errors
+    /// When `out` fails, and with [`Error::NothingToDraw`] in it if nothing took time by this metric.
+    #[cfg(feature = "flame-graph")]
+    pub fn write_flame_graph(&self, mut out: impl Write, metric: StackMetric) -> io::Result<()> {
+        let nothing = || io::Error::other(Error::NothingToDraw { metric });
+        flame_graph::FlameGraph::of(self, metric).ok_or_else(nothing)?.write(&mut out)
+    }
 }
 
 /// Whether files of this trace tell where its sources are.

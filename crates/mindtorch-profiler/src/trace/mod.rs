@@ -6,6 +6,7 @@ mod contexts;
 mod derived;
 mod event_order;
 mod filter;
+mod filtered;
 mod joined;
 mod launches;
 mod links;

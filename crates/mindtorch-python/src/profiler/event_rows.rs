@@ -3,14 +3,14 @@
 use super::average_rows::AverageRows;
 use super::data_frame::PyDataFrame;
 use super::event_values::{attribute, key_value, keys};
-use super::results::{Groups, write_stacks};
+use super::results::{Groups, Results};
 use super::table::{Columns, options};
+use super::target::Target;
 use super::view::{Event, TraceView, micros};
 use mindtorch_profiler::{Capture, DataFrame};
 use pyo3::exceptions::{PyAttributeError, PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The events of a recording, in the order in which torch lists them.
@@ -112,9 +112,8 @@ impl EventRows {
     }
 
     /// Writes folded stacks.
-    #[expect(clippy::needless_pass_by_value, reason = "arguments that are converted arrive as values")]
-    fn export_stacks(&self, py: Python<'_>, path: PathBuf, metric: &str) -> PyResult<()> {
-        write_stacks(py, &self.view, &path, metric)
+    fn export_stacks(&self, py: Python<'_>, target: Target, metric: &str) -> PyResult<()> {
+        Results { view: Arc::clone(&self.view) }.export_stacks(py, target, metric)
     }
 
     /// The events as a table of columns: all, or those in some places.

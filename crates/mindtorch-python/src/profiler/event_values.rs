@@ -133,7 +133,7 @@ fn device_attribute<'py>(py: Python<'py>, view: &TraceView, row: u32, name: &str
         "end_us" => some(py, micros(work.end_ns())),
         "device_type" => some(py, ACCELERATOR),
         "device_index" => some(py, work.device()),
-        "activity_type" => some(py, if work.kind() == DeviceKind::Copy { "gpu_memcpy" } else { "kernel" }),
+        "activity_type" => some(py, activity_of_device(work.kind())),
         "flow_id" => some(py, row + 1),
         "flow_type" => some(py, 2),
         "linked_correlation_id" => some(py, work.operator().map_or(0, |span| span.row() + 1)),
@@ -186,8 +186,18 @@ fn activity(kind: SpanKind) -> &'static str {
     match kind {
         SpanKind::Op | SpanKind::Backward => "cpu_op",
         SpanKind::Annotation => "user_annotation",
-        SpanKind::Runtime => "privateuse1_runtime",
+        SpanKind::Runtime => "cuda_runtime",
         SpanKind::Function => "python_function",
+    }
+}
+
+fn activity_of_device(kind: DeviceKind) -> &'static str {
+    match kind {
+        DeviceKind::Kernel => "kernel",
+        DeviceKind::Copy => "gpu_memcpy",
+        DeviceKind::Set => "gpu_memset",
+        DeviceKind::Sync => "cuda_sync",
+        DeviceKind::Annotation => "gpu_user_annotation",
     }
 }
 

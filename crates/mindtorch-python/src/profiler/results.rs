@@ -1,13 +1,13 @@
 //! What a session recorded, ready to be looked at.
 
-use super::average_rows::AverageRows;
 use super::event_rows::EventRows;
+use super::filter::GivenFilter;
 use super::view::TraceView;
 use crate::error::export_error;
-use mindtorch_profiler::{GroupBy, StackMetric, Trace};
+use mindtorch_profiler::{Error, GroupBy, StackMetric, Trace};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// An immutable trace.
@@ -39,6 +39,21 @@ impl From<Groups> for GroupBy {
 
 #[pymethods]
 impl Results {
+    /// Reads a file. Gives the trace, or of a broken file what could be read, with the reason and the byte.
+    #[staticmethod]
+    #[expect(clippy::needless_pass_by_value, reason = "arguments that are converted arrive as values")]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<(Option<Self>, Option<(String, u64)>)> {
+        let results = |trace| Self { view: Arc::new(TraceView::new(trace)) };
+        match py.detach(|| Trace::load(&path)) {
+            Ok(trace) => Ok((Some(results(trace)), None)),
+            Err(Error::Load(error)) => {
+                let problem = (error.to_string(), error.offset());
+                Ok((error.into_partial().map(results), Some(problem)))
+            }
+            Err(error) => Err(export_error(py, error)),
+        }
+    }
+
     /// When the recording began, in nanoseconds since the epoch.
     #[getter]
     fn start_ns(&self) -> u64 {
@@ -48,12 +63,6 @@ impl Results {
     #[getter]
     fn duration_ns(&self) -> u64 {
         self.view.trace.duration_ns()
-    }
-
-    /// Spans, device work and memory outside of spans: how long the list of events is.
-    #[getter]
-    fn event_count(&self, py: Python<'_>) -> usize {
-        py.detach(|| self.view.order().len())
     }
 
     /// Events that could not be recorded.
@@ -67,51 +76,10 @@ impl Results {
         py.detach(|| EventRows::new(&self.view))
     }
 
-    /// The events by name, with sums and averages.
-    #[pyo3(signature = (*, by_shape, stack_depth, by_overload, python_functions))]
-    fn key_averages(
-        &self,
-        py: Python<'_>,
-        by_shape: bool,
-        stack_depth: usize,
-        by_overload: bool,
-        python_functions: bool,
-    ) -> AverageRows {
-        let groups = Groups { by_shape, stack_depth, by_overload, python_functions };
-        py.detach(|| AverageRows::new(&self.view, groups))
-    }
-
-    /// Writes a Chrome trace; compressed if the path ends in `.gz`. The metadata's values are JSON texts.
-    #[pyo3(signature = (path, *, metadata = Vec::new(), trace_id = String::new()))]
-    #[expect(clippy::needless_pass_by_value, reason = "arguments that are converted arrive as values")]
-    fn export_chrome_trace(
-        &self,
-        py: Python<'_>,
-        path: PathBuf,
-        metadata: Vec<(String, String)>,
-        trace_id: String,
-    ) -> PyResult<()> {
-        py.detach(|| self.view.trace.chrome_trace().trace_id(&trace_id).metadata_json(&metadata).export(&path))
-            .map_err(|error| export_error(py, error))
-    }
-
-    /// Writes folded stacks.
-    #[expect(clippy::needless_pass_by_value, reason = "arguments that are converted arrive as values")]
-    fn export_stacks(&self, py: Python<'_>, path: PathBuf, metric: &str) -> PyResult<()> {
-        write_stacks(py, &self.view, &path, metric)
-    }
-
-    /// Writes the trace for speedscope.
-    #[expect(clippy::needless_pass_by_value, reason = "arguments that are converted arrive as values")]
-    fn export_speedscope(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| self.view.trace.export_speedscope(&path)).map_err(|error| export_error(py, error))
-    }
-
-    /// Draws the stacks as an SVG picture.
-    #[expect(clippy::needless_pass_by_value, reason = "arguments that are converted arrive as values")]
-    fn export_flame_graph(&self, py: Python<'_>, path: PathBuf, metric: &str) -> PyResult<()> {
-        let metric = stack_metric(py, metric)?;
-        py.detach(|| self.view.trace.export_flame_graph(&path, metric)).map_err(|error| export_error(py, error))
+    /// What a filter takes of it.
+    fn filtered(&self, py: Python<'_>, filter: Option<GivenFilter>) -> PyResult<Self> {
+        let filter = filter.map(GivenFilter::filter).transpose()?.unwrap_or_default();
+        Ok(Self { view: Arc::new(py.detach(|| TraceView::new(self.view.trace.filtered(&filter)))) })
     }
 
     /// Several recordings as one, in the order of time, on the first one's clock.
@@ -128,12 +96,8 @@ impl Results {
     }
 }
 
-pub(super) fn write_stacks(py: Python<'_>, view: &TraceView, path: &Path, metric: &str) -> PyResult<()> {
-    let metric = stack_metric(py, metric)?;
-    py.detach(|| view.trace.export_stacks(path, metric)).map_err(|error| export_error(py, error))
-}
-
-fn stack_metric(py: Python<'_>, name: &str) -> PyResult<StackMetric> {
+/// The engine's metric for one of torch's names, or for that of the device's time.
+pub(super) fn stack_metric(py: Python<'_>, name: &str) -> PyResult<StackMetric> {
     match name {
         "self_device_time_total" => Ok(StackMetric::SelfDeviceTime),
         name => name.parse().map_err(|error| export_error(py, error)),

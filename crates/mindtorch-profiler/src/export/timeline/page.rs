@@ -42,10 +42,10 @@ pub(super) fn write(timeline: &MemoryTimeline<'_>, title: Option<&str>, out: &mu
     let (body, rest) = rest.split_once("/*DATA*/").unwrap_or_default();
     let (end_of_data, end) = rest.split_once("/*SCRIPT*/").unwrap_or_default();
     let mut writer = Page { json: JsonWriter::new(out), timeline };
-    [head, STYLE, body].map(|text| writer.json.raw(text));
+    [head, STYLE, body].iter().for_each(|text| writer.json.raw(text));
     writer.data(title)?;
     writer.json.raw(end_of_data);
-    SCRIPT.map(|text| writer.json.raw(text));
+    SCRIPT.iter().for_each(|text| writer.json.raw(text));
     writer.json.raw(end);
     writer.json.finish()
 }

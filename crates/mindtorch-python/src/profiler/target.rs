@@ -1,0 +1,83 @@
+//! Where an export goes: to a path, or to a file that the program has open.
+
+use crate::error::export_error;
+use mindtorch_profiler::Error;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// What an export was given to write to.
+pub(super) enum Target {
+    Path(PathBuf),
+    /// It has a method `write` that takes bytes.
+    File(Py<PyAny>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Target {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if given.hasattr("write")? {
+            Ok(Self::File(given.to_owned().unbind()))
+        } else {
+            given.extract().map(Self::Path)
+        }
+    }
+}
+
+impl Target {
+    /// Writes to it, without the interpreter lock: `to_path` is for a path, and `to_file` for anything else.
+    pub(super) fn fill(
+        &self,
+        py: Python<'_>,
+        to_path: impl FnOnce(&Path) -> Result<(), Error> + Send,
+        to_file: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send,
+    ) -> PyResult<()> {
+        match self {
+            Self::Path(path) => py.detach(|| to_path(path)).map_err(|error| export_error(py, error)),
+            Self::File(file) => {
+                let (written, raised) = py.detach(|| {
+                    let mut file = OpenFile { file, raised: None };
+                    (to_file(&mut file).and_then(|()| file.flush()), file.raised)
+                });
+                let Err(error) = written else { return Ok(()) };
+                // What Python raised says more than that writing failed.
+                Err(raised.unwrap_or_else(|| match error.downcast::<Error>() {
+                    Ok(error) => export_error(py, error),
+                    Err(error) => error.into(),
+                }))
+            }
+        }
+    }
+}
+
+/// A Python file, as Rust writes to one.
+struct OpenFile<'a> {
+    file: &'a Py<PyAny>,
+    raised: Option<PyErr>,
+}
+
+impl OpenFile<'_> {
+    fn call<T>(&mut self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> io::Result<T> {
+        Python::attach(|py| call(self.file.bind(py))).map_err(|error| {
+            self.raised = Some(error);
+            io::Error::other("the file raised an exception")
+        })
+    }
+}
+
+impl Write for OpenFile<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.call(|file| {
+            let written = file.call_method1("write", (PyBytes::new(file.py(), bytes),))?;
+            // A file that does not say how much it took has taken everything.
+            if written.is_none() { Ok(bytes.len()) } else { written.extract::<usize>() }
+        })?;
+        Ok(written.min(bytes.len()))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.call(|file| if file.hasattr("flush")? { file.call_method0("flush").map(drop) } else { Ok(()) })
+    }
+}
