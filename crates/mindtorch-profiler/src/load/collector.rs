@@ -453,20 +453,22 @@ impl Collector {
         loose.origin = head.origin;
         loose.origin.skipped += skipped;
         labels.finish(&names, &mut loose);
-        loose.capture = head.capture | shown(&loose);
+        loose.capture = head.capture | shown(&loose, head.capture);
         loose.names = names.into_texts();
         loose.build()
     }
 }
 
-/// What was collected, as far as the events show it.
-fn shown(loose: &Loose) -> Capture {
+/// What was collected, as far as the events show it, and the head does not say otherwise: who asks for operations alone gets
+/// shapes with them.
+fn shown(loose: &Loose, head: Capture) -> Capture {
+    let has_inputs = || loose.spans.iter().any(|span| span.inputs != 0);
     let has_device = !loose.device.is_empty() || loose.spans.iter().any(|span| span.kind == SpanKind::Runtime);
     let has_stack = loose.spans.iter().any(|span| span.stack != 0 || span.kind == SpanKind::Function);
     let flags = [
         (true, Capture::CPU),
         (has_device || loose.memory.iter().any(|row| row.device != Device::Cpu), Capture::DEVICE),
-        (loose.spans.iter().any(|span| span.inputs != 0), Capture::SHAPES),
+        (!head.contains(Capture::FLOPS) && has_inputs(), Capture::SHAPES),
         (has_stack, Capture::STACK),
         (!loose.memory.is_empty(), Capture::MEMORY),
         (loose.rest.iter().any(|rest| rest.flops != 0), Capture::FLOPS),
