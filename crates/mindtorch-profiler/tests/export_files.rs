@@ -243,3 +243,15 @@ fn an_open_file_is_appended_to_by_its_descriptor() {
     let text = fs::read(folder.join("redirected")).unwrap();
     assert_eq!(text.strip_prefix(b"printed before\n").unwrap(), expected(&path));
 }
+
+#[test]
+fn a_writer_gets_compressed_text_if_asked() {
+    let trace = trace();
+    let mut plain = Vec::new();
+    trace.chrome_trace().name("x").write(&mut plain).unwrap();
+    let mut compressed = Vec::new();
+    trace.chrome_trace().name("x").gzip(true).write(&mut compressed).unwrap();
+    let mut text = Vec::new();
+    GzDecoder::new(&compressed[..]).read_to_end(&mut text).unwrap();
+    assert!(text == plain && compressed.len() < plain.len() / 5);
+}

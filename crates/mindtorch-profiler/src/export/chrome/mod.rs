@@ -17,6 +17,8 @@ mod labels;
 mod metadata;
 mod spans;
 mod steps;
+#[cfg(test)]
+mod tests;
 mod texts;
 
 use super::json::{JsonWriter, push_text};
