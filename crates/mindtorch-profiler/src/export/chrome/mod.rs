@@ -35,7 +35,7 @@ pub(super) use metadata::{Value as MetadataValue, distinct as distinct_metadata}
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
-use steps::StepCursor;
+pub(super) use steps::StepCursor;
 use texts::Texts;
 
 /// Torch counts from a multiple of this, so that times in microseconds are exact as 64-bit floats: a quarter of a year.

@@ -3,7 +3,7 @@
 use crate::trace::Trace;
 
 /// Remembers the step of the last time that was asked for.
-pub(super) struct StepCursor<'a> {
+pub(in crate::export) struct StepCursor<'a> {
     trace: &'a Trace,
     from: u64,
     until: u64,
@@ -11,12 +11,12 @@ pub(super) struct StepCursor<'a> {
 }
 
 impl<'a> StepCursor<'a> {
-    pub(super) fn new(trace: &'a Trace) -> Self {
+    pub(in crate::export) fn new(trace: &'a Trace) -> Self {
         Self { trace, from: 0, until: 0, number: 0 }
     }
 
     #[inline]
-    pub(super) fn step_at(&mut self, at_ns: u64) -> u64 {
+    pub(in crate::export) fn step_at(&mut self, at_ns: u64) -> u64 {
         if at_ns < self.from || at_ns >= self.until {
             self.find(at_ns);
         }

@@ -78,15 +78,18 @@ impl Lanes {
     }
 
     /// Opens a span on the lane that was chosen for it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn open(&mut self, open: Open) {
-        if open.lane == 0 {
-            self.main.push(open);
+        // Field by field, not as one: what was just stored in small parts cannot quickly be loaded in large ones.
+        let Open { row, end, lane, is_shown, function } = open;
+        if lane == 0 {
+            self.main.push(Open { row, end, lane: 0, is_shown, function });
         } else {
-            self.open_other(open);
+            self.open_other(Open { row, end, lane, is_shown, function });
         }
     }
 
+    #[inline(never)]
     fn open_other(&mut self, open: Open) {
         self.others[open.lane as usize - 1].push(open);
         self.ends.push((Reverse(open.end), open.row, open.lane));

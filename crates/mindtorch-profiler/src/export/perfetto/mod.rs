@@ -23,7 +23,7 @@ mod tracks;
 mod window;
 mod words;
 
-use super::chrome::{Accelerator, Rank, program_name};
+use super::chrome::{Accelerator, Rank, StepCursor, program_name};
 use super::{file, holds_source_paths};
 use crate::capture::Capture;
 use crate::error::Error;
@@ -177,6 +177,7 @@ struct PerfettoWriter<'a, 'w> {
     shows_devices: bool,
     /// Whether there is more than the first step.
     shows_steps: bool,
+    steps: StepCursor<'a>,
     /// Whether spans have arguments that those of a plain trace have not.
     has_more_arguments: bool,
     /// The tracks of the thread or stream that is being written, by lane; 0 where there is none yet.
@@ -206,6 +207,7 @@ impl<'a, 'w> PerfettoWriter<'a, 'w> {
             functions: 0,
             shows_devices,
             shows_steps,
+            steps: StepCursor::new(trace),
             has_more_arguments: has_captured || has_memory || shows_devices || shows_steps,
             lane_tracks: Vec::new(),
         }

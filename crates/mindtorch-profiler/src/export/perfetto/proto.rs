@@ -206,6 +206,14 @@ pub(super) const fn short_varint(number: u64) -> (u64, usize) {
     (spread | 0x8080_8080 & ((1 << (8 * (count - 1))) - 1), count)
 }
 
+/// The bytes of any number of 32 bits, and how many they are.
+#[inline(always)]
+pub(super) const fn varint_of(number: u32) -> (u64, usize) {
+    let number = number as u64;
+    let (word, count) = short_varint(number & (SHORT - 1));
+    if number < SHORT { (word, count) } else { (word | 0x8080_8080 | number >> 28 << 32, 5) }
+}
+
 /// The bytes that a number takes.
 #[inline(always)]
 pub(super) const fn varint_length(number: u64) -> usize {
@@ -248,6 +256,10 @@ mod tests {
             let value = bytes.iter().rev().fold(0u128, |value, byte| value << 7 | u128::from(byte & 0x7f));
             assert_eq!(value, u128::from(number));
             assert_eq!(bytes.len(), varint_length(number));
+            if let Ok(small) = u32::try_from(number) {
+                let (word, count) = varint_of(small);
+                assert_eq!(bytes, word.to_le_bytes()[..count]);
+            }
             assert!(bytes.len() == 1 || *last != 0, "{number} is longer than it must be");
         }
     }

@@ -170,8 +170,15 @@ impl<'a> Sequence<'a> {
     }
 
     /// An argument that is a text which is known by its number.
+    #[inline]
     pub(super) fn known_text(&mut self, out: &mut Buffer, key: Key, text: u32) {
-        self.argument(out, key, |out| out.number(annotation::STRING_VALUE_IID, u64::from(text)));
+        let key = self.interned.key(key);
+        let (number, count) = proto::varint_of(text);
+        const HEAD: u64 = proto::short_tag(event::DEBUG_ANNOTATIONS, proto::LENGTH)
+            | proto::short_tag(annotation::NAME_IID, proto::VARINT) << 16
+            | proto::short_varint((annotation::STRING_VALUE_IID << 3) as u64).0 << 32;
+        out.word(HEAD | (4 + count as u64) << 8 | u64::from(key) << 24, 6);
+        out.word(number, count);
     }
 
     /// Names the event with a text of this program, where it is not worth a number.

@@ -217,7 +217,7 @@ impl PerfettoWriter<'_, '_> {
             sequence.text(out, Key::DeviceType, name);
         }
         if self.shows_steps {
-            sequence.uint(out, Key::Step, self.trace.step_at(start) as u64);
+            sequence.uint(out, Key::Step, self.steps.step_at(start));
         }
     }
 
