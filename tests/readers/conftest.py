@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-DATA = ROOT / "tests" / "data" / "readers"
+# Programs as PyTorch 2.11 recorded them on a GPU (an H200): PROGRAM.json.gz.
+CUDA = ROOT / "tests" / "data" / "readers" / "cuda"
 TORCH_PYTHON = os.environ.get("TORCH_PYTHON", str(ROOT / ".venv-torch" / "bin" / "python"))
 BROWSER = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 PATIENCE_MS = 120_000  # other programs may be at work on the machine

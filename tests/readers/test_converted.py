@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.readers import perfetto_ui
-from tests.readers.conftest import DATA
+from tests.readers.conftest import CUDA
 from tests.readers.files import events_of, parsed
 from tests.readers.perfetto_ui import PerfettoUi
 from tests.readers.programs import PROGRAMS
@@ -47,7 +47,7 @@ def arrows_of(path: Path) -> Counter[tuple[Any, ...]]:
 @pytest.mark.parametrize("suffix", [".json", ".json.gz"])
 @pytest.mark.parametrize("program", [*PROGRAMS, "cuda"])
 def test_nothing_of_torchs_file_is_lost(traces: Traces, tmp_path: Path, program: str, suffix: str) -> None:
-    source = DATA / "cuda_steps.json.gz" if program == "cuda" else traces.torch / f"{program}.json"
+    source = CUDA / "steps.json.gz" if program == "cuda" else traces.torch / f"{program}.json"
     target = tmp_path / f"converted{suffix}"
     torch.profiler.Trace.load(source).export(target)
     assert spans_of(target) == spans_of(source)
@@ -61,7 +61,7 @@ def test_nothing_of_torchs_file_is_lost(traces: Traces, tmp_path: Path, program:
 def test_torchs_file_in_perfettos_format(
     traces: Traces, page: Page, serve: Servers, tmp_path: Path, screenshots: Path, program: str
 ) -> None:
-    source = DATA / "cuda_steps.json.gz" if program == "cuda" else traces.torch / f"{program}.json"
+    source = CUDA / "steps.json.gz" if program == "cuda" else traces.torch / f"{program}.json"
     target = tmp_path / "converted.pftrace"
     torch.profiler.Trace.load(source).export(target)
     ui = PerfettoUi(page, serve(perfetto_ui.FILES), target)

@@ -16,7 +16,7 @@ from hta.common.trace_call_graph import CallGraph
 from hta.trace_analysis import TraceAnalysis
 from tests.profiler.compare import Node, check
 from tests.readers import trees
-from tests.readers.conftest import DATA, HERE
+from tests.readers.conftest import CUDA, HERE
 from tests.readers.files import Event, events_of, parsed
 from tests.readers.programs import PROGRAMS, STEPS
 
@@ -120,10 +120,10 @@ class Device:
         return {number: call for number, call in self.calls.items() if call["name"].endswith(endings)}
 
 
-# A stored one of CUDA's, to see that it is the reader's answer and not a rule of ours.
+# What holds for CUDA's file too is the reader's answer, not a rule of ours.
 @pytest.fixture(params=["npu", "cuda"])
 def device(request: pytest.FixtureRequest, traces: Traces, tmp_path: Path) -> Device:
-    path = DATA / "cuda_steps.json.gz" if request.param == "cuda" else traces.npu / "steps.json"
+    path = CUDA / "steps.json.gz" if request.param == "cuda" else traces.npu / "steps.json"
     return Device(path, tmp_path / request.param)
 
 
@@ -188,7 +188,7 @@ def test_copies_have_a_bandwidth(device: Device) -> None:
         rate = copy["args"]["bytes"] / copy["dur"] / 1000
         assert copy["args"]["memory bandwidth (GB/s)"] == pytest.approx(rate, rel=0.01)
     summary = device.analysis.get_memory_bw_summary()
-    assert summary.loc[(0, "Memcpy HtoD"), ("memory_bw_gbps", "count")] == len(copies)
+    assert summary.loc[(0, "Memcpy HtoD"), ("memory_bw_gbps", "count")] == len(copies) == 2 * STEPS
 
 
 def test_kernels_belong_to_steps(device: Device) -> None:

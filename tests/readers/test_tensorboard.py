@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.profiler.compare import Node, check
 from tests.readers import trees
+from tests.readers.conftest import CUDA
 from tests.readers.files import compressed, events_of, parsed
 from tests.readers.programs import PROGRAMS, STEPS
 from torch_tb_profiler import io
@@ -22,8 +24,11 @@ if TYPE_CHECKING:
 def runs(traces: Traces, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     """What the plugin made of each directory, in processes of its own."""
     cache = io.Cache(str(tmp_path_factory.mktemp("cache")))
-    directories = {"torch": traces.torch, "ours": traces.ours, "npu": traces.npu}
-    return {name: RunLoader(name, str(path / "tensorboard"), cache).load() for name, path in directories.items()}
+    directories = {library: getattr(traces, library) / "tensorboard" for library in ("torch", "ours", "npu")}
+    directories["cuda"] = tmp_path_factory.mktemp("cuda")
+    for path in CUDA.iterdir():
+        shutil.copy(path, directories["cuda"] / path.name.replace(".json", ".1.pt.trace.json"))
+    return {name: RunLoader(name, str(path), cache).load() for name, path in directories.items()}
 
 
 def profile_of(runs: dict[str, Run], library: str, program: str) -> RunProfile:
@@ -31,9 +36,9 @@ def profile_of(runs: dict[str, Run], library: str, program: str) -> RunProfile:
 
 
 def test_workers_are_found(runs: dict[str, Run]) -> None:
-    for run in runs.values():
-        assert run.workers == sorted(PROGRAMS)
-        assert run.get_spans("steps") == ["1"]
+    for library in ("torch", "ours", "npu"):
+        assert runs[library].workers == sorted(PROGRAMS)
+        assert runs[library].get_spans("steps") == ["1"]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -96,7 +101,7 @@ def test_modules_are_shown(runs: dict[str, Run]) -> None:
         assert ours.module_stats
 
 
-@pytest.mark.parametrize(("library", "device"), [("torch", "CPU"), ("ours", "CPU"), ("npu", "GPU0")])
+@pytest.mark.parametrize(("library", "device"), [("torch", "CPU"), ("ours", "CPU"), ("cuda", "GPU0"), ("npu", "GPU0")])
 def test_memory_is_shown(runs: dict[str, Run], library: str, device: str) -> None:
     profile = profile_of(runs, library, "adam")
     curve = profile.get_memory_curve()
@@ -107,6 +112,14 @@ def test_memory_is_shown(runs: dict[str, Run], library: str, device: str) -> Non
     # Calls, growth, growth of its own, allocations, of its own, their kilobytes, of its own.
     assert rows["aten::zeros"] == [1, 256.0, 0.0, 1, 0, 256.0, 0.0]
     assert rows["aten::tanh"] == [2, 4.0, 4.0, 2, 2, 4.0, 4.0]
+
+
+def test_both_devices_have_the_same_allocations(runs: dict[str, Run]) -> None:
+    theirs, ours = (
+        profile_of(runs, library, "adam").get_memory_events()["rows"]["GPU0"] for library in ("cuda", "npu")
+    )
+    # The operator, the kilobytes, and whether they were freed.
+    assert Counter((row[1], row[3] is None) for row in ours) == Counter((row[1], row[3] is None) for row in theirs)
 
 
 def test_kernels_are_shown(runs: dict[str, Run], traces: Traces) -> None:
