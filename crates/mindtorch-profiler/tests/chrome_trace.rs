@@ -511,6 +511,7 @@ fn busy_trace(rounds: u64) -> Trace {
             allocated,
             reserved: 0,
             stack: Stack::NONE,
+            role: MemoryRole::Unknown,
         });
         main.end(function);
         let node = SpanArgs::new(SpanKind::Backward, Name::new("MmBackward0")).sequence(round).forward_thread(1);

@@ -1,7 +1,7 @@
 //! What an export takes of memory, counted by the process's allocator: little, whatever the size of the trace.
 
 use mindtorch_profiler::{
-    Device, Filter, Inputs, ManualClock, Memory, Name, Recorder, Session, SpanArgs, SpanKind, Stack, Trace,
+    Device, Filter, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Session, SpanArgs, SpanKind, Stack, Trace,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io;
@@ -71,6 +71,7 @@ fn trace(events: u64) -> Trace {
             allocated: 8 * (event as i64 + 1),
             reserved: 0,
             stack: Stack::NONE,
+            role: MemoryRole::Unknown,
         });
         clock.advance(10);
         thread.end(span);

@@ -32,11 +32,6 @@ impl Run {
         self.last = place;
     }
 
-    /// Where the first one is.
-    pub(super) fn start(&self) -> usize {
-        self.pieces.first().map_or(0, |piece| piece.start)
-    }
-
     /// The arguments as members of an object.
     #[inline]
     pub(super) fn text<'a>(&'a mut self, text: &'a [u8]) -> &'a [u8] {

@@ -3,8 +3,8 @@
 
 use crate::model::{self, Extras, Model};
 use mindtorch_profiler::{
-    Capture, Device, DeviceSpan, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Recording, Session, SpanArgs, SpanKind,
-    SpanToken, Stack, ThreadWriter, Ticks, Trace,
+    Capture, Device, DeviceSpan, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Recording, Session, SpanArgs,
+    SpanKind, SpanToken, Stack, ThreadWriter, Ticks, Trace,
 };
 use proptest::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use crate::recorder::{Device, DeviceSpan, Memory, Recorder, SpanArgs, SpanKind};
 use crate::trace::{DeviceKind, Origin, Trace};
-use crate::{ManualClock, Name, Session, Stack};
+use crate::{ManualClock, MemoryRole, Name, Session, Stack};
 use serde_json::{Value, json};
 
 /// An operator, a call of the runtime, a kernel and an allocation.
@@ -19,7 +19,8 @@ fn recorded() -> Trace {
     let launched_by = Some(launch.id());
     thread.device_span(&DeviceSpan { name, device: 1, stream: 7, begin, end, is_copy: true, bytes: 1400, launched_by });
     let device = Device::Npu(1);
-    thread.memory(&Memory { address: 64, bytes: 8, device, allocated: 8, reserved: 0, stack: Stack::NONE });
+    let (stack, role) = (Stack::NONE, MemoryRole::Unknown);
+    thread.memory(&Memory { address: 64, bytes: 8, device, allocated: 8, reserved: 0, stack, role });
     thread.end(launch);
     thread.end(op);
     session.stop()
@@ -47,6 +48,7 @@ fn read() -> Trace {
         ]
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .to_vec(),
+        skipped: 0,
     };
     let category = add_name(&mut trace, "cuda_driver");
     trace.spans.category.set(1, category);
