@@ -555,7 +555,7 @@ fn errors_name_the_file() {
 #[test]
 fn what_a_filter_takes_is_a_trace() {
     let trace = load("gpu_full.json.gz");
-    let part = trace.filtered(&Filter::new().kinds(&[EventKind::Op, EventKind::Device]).name("*mm*").name("void *"));
+    let part = trace.filtered(&Filter::new().kinds(&[EventKind::Op, EventKind::Kernel]).name("*mm*").name("void *"));
     let expected: Vec<SpanRef<'_>> = trace
         .spans()
         .filter(|span| matches!(span.kind(), SpanKind::Op | SpanKind::Backward))
