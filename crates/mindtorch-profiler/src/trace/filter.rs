@@ -133,13 +133,16 @@ pub(crate) struct Selection<'a> {
     filter: Option<Filter>,
     /// By number in the trace: whether the name is taken.
     names: Vec<bool>,
+    /// Whether memory is taken, as far as its kind and name go.
+    memory: bool,
 }
 
 impl Trace {
     /// What `filter` takes of it.
     pub(crate) fn select(&self, filter: Option<&Filter>) -> Selection<'_> {
         let names = filter.map_or_else(Vec::new, |filter| self.names.iter().map(|n| filter.takes_name(n)).collect());
-        Selection { trace: self, filter: filter.cloned(), names }
+        let memory = filter.is_none_or(|filter| filter.takes_kind(EventKind::Memory) && filter.takes_name("[memory]"));
+        Selection { trace: self, filter: filter.cloned(), names, memory }
     }
 }
 
@@ -183,7 +186,7 @@ impl Selection<'_> {
     pub(crate) fn memory(&self, row: usize) -> bool {
         let Some(filter) = &self.filter else { return true };
         let at = self.trace.memory[row].at_ns;
-        filter.takes_kind(EventKind::Memory) && filter.takes_name("[memory]") && filter.takes_time(at, at)
+        self.memory && filter.takes_time(at, at)
     }
 
     /// Whether the counter's value or mark in this row is taken.
