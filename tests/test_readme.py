@@ -1,4 +1,4 @@
-"""The README's examples. It must have some: an empty list of parameters is an error."""
+"""The examples of README and of the pages in docs. Some page must have some: an empty list of parameters is an error."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
 
 
 def blocks() -> list[str]:
-    text = README.read_text(encoding="utf-8")
-    return re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    texts = [page.read_text(encoding="utf-8") for page in pages]
+    return [block for text in texts for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)]
 
 
 @pytest.mark.parametrize("block", blocks())

@@ -86,7 +86,7 @@ def _kinds(activities: Activities | None) -> list[str]:
 def _names(name: str | Iterable[str] | None) -> list[str]:
     if name is None:
         return []
-    names = [name] if isinstance(name, str) else list(name)
+    names = [name] if isinstance(name, str) else list(name) if hasattr(name, "__iter__") else []
     if not names or not all(isinstance(pattern, str) for pattern in names):
         raise TypeError(f"name must be a name or a list of names, such as 'aten::*', not {name!r}")
     return names
