@@ -104,6 +104,8 @@ fn an_export_takes_little_memory() {
     let chrome = trace.chrome_trace().filter(&part).gzip(true);
     let (compressed, _) = ALLOCATOR.measure(|| chrome.write(io::sink()).unwrap());
     assert!(compressed < MOST, "a compressed export took {compressed} bytes");
+    let (packets, kept) = ALLOCATOR.measure(|| trace.perfetto_trace().write(io::sink()).unwrap());
+    assert!(packets < MOST && kept < 1 << 20, "packets took {packets} bytes, and kept {kept}");
     let (estimate, _) = ALLOCATOR.measure(|| assert!(trace.chrome_trace().estimated_bytes() > EVENTS * 500));
     assert!(estimate < MOST, "an estimate took {estimate} bytes");
 }

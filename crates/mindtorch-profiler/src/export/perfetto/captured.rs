@@ -15,7 +15,7 @@ use std::ops::Range;
 
 /// Past these sizes all is forgotten and made anew, so that a program with ever new inputs does not fill the memory.
 const MOST_BYTES: usize = 8 << 20;
-const MOST_ENTRIES: usize = 1 << 18;
+const MOST_ENTRIES: usize = 1 << 16;
 
 #[derive(Default)]
 pub(super) struct Captured {
@@ -54,7 +54,7 @@ impl Captured {
 
     #[cold]
     fn add_inputs(&mut self, interned: &mut Interned<'_>, inputs: Inputs) -> Range<usize> {
-        if self.arguments.len() > MOST_BYTES {
+        if self.arguments.len() > MOST_BYTES || self.inputs.len() >= MOST_ENTRIES {
             self.arguments.clear();
             self.inputs.clear();
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Past this many bytes of texts, or this many entries of a table, what was written is forgotten and written anew under
 /// other numbers, so that a trace with ever new texts does not fill the memory.
 const MOST_BYTES: usize = 8 << 20;
-const MOST_ENTRIES: usize = 1 << 18;
+const MOST_ENTRIES: usize = 1 << 16;
 
 pub(super) struct Interned<'a> {
     trace_names: &'a [Arc<str>],

@@ -182,3 +182,45 @@ impl<'t> Reader<'t> {
         is_hex.then(|| u32::from_str_radix(digits, 16).ok())?
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::perfetto::field::event;
+
+    fn members(text: &str) -> Option<Vec<u8>> {
+        let (mut out, mut interned) = (Buffer::default(), Interned::new(&[]));
+        out.number(1, 1);
+        let pushed = push_members(&mut out, &mut interned, event::DEBUG_ANNOTATIONS, text);
+        let written = out.as_bytes()[2..].to_vec();
+        assert!(pushed.is_some() || written.is_empty(), "half an argument is left");
+        pushed.map(|()| written)
+    }
+
+    #[test]
+    fn members_are_arguments() {
+        let mut expected = Buffer::default();
+        let argument = expected.begin(event::DEBUG_ANNOTATIONS);
+        // The first number for keys that are none of ours.
+        expected.number(annotation::NAME_IID, 65);
+        for number in [1, 2] {
+            let item = expected.begin(annotation::ARRAY_VALUES);
+            expected.signed(annotation::INT_VALUE, number);
+            expected.end(item);
+        }
+        expected.end(argument);
+        let argument = expected.begin(event::DEBUG_ANNOTATIONS);
+        expected.number(annotation::NAME_IID, 66);
+        expected.double(annotation::DOUBLE_VALUE, 0.5);
+        expected.end(argument);
+        assert_eq!(members("\"grid\": [1, 2],\n\"occupancy\": 0.5").unwrap(), expected.as_bytes());
+    }
+
+    #[test]
+    fn what_is_no_member_leaves_nothing() {
+        let deep = format!("\"a\":{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+        for text in ["", "\"a\"", "\"a\":", "\"a\":1,", "\"a\":[1", "\"a\":\"\\u12\"", "\"a\":x", "\"a\":1 1", &deep] {
+            assert_eq!(members(text), None);
+        }
+    }
+}

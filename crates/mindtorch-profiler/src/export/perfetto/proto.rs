@@ -202,8 +202,9 @@ impl Buffer {
 #[inline(always)]
 pub(super) const fn short_varint(number: u64) -> (u64, usize) {
     let spread = number & 0x7f | (number & 0x3f80) << 1 | (number & 0x1f_c000) << 2 | (number & 0xfe0_0000) << 3;
+    const CONTINUED: [u64; 5] = [0, 0, 0x80, 0x8080, 0x80_8080];
     let count = varint_length(number);
-    (spread | 0x8080_8080 & ((1 << (8 * (count - 1))) - 1), count)
+    (spread | CONTINUED[count], count)
 }
 
 /// The bytes of any number of 32 bits, and how many they are.
@@ -217,7 +218,9 @@ pub(super) const fn varint_of(number: u32) -> (u64, usize) {
 /// The bytes that a number takes.
 #[inline(always)]
 pub(super) const fn varint_length(number: u64) -> usize {
-    (70 - (number | 1).leading_zeros() as usize) / 7
+    // A seventh of the bits, rounded up.
+    let bits = 64 - (number | 1).leading_zeros() as usize;
+    (bits * 9 + 64) / 64
 }
 
 /// The byte before a field with a number up to 15.

@@ -59,25 +59,23 @@ impl Tracks {
         write(out, sequence, self.process, None, "", &Kind::Process { pid, name });
         // The system reuses the numbers of threads that have ended. Those are other tracks, or their spans would be inside
         // each other; recordings of one thread that were joined are on one.
-        let mut known: FxHashMap<u64, (u32, u64)> = FxHashMap::default();
+        let mut of_thread: FxHashMap<(u64, u32), u64> = FxHashMap::default();
+        let mut first_of_id: FxHashMap<u64, u64> = FxHashMap::default();
         for row in &trace.threads {
-            let label = format!("thread {} ({})", row.os_id, row.name.as_deref().unwrap_or(name));
-            let found = known.get(&row.os_id).copied();
-            let number = match found {
-                Some((number, uuid)) if number == row.number => uuid,
-                _ => self.next(),
-            };
-            match found {
-                None => {
-                    let kind = Kind::Thread { pid, os_id: row.os_id, name: &label };
-                    write(out, sequence, number, Some(self.process), "", &kind);
-                }
-                Some((_, first)) if number != first => {
-                    write(out, sequence, number, Some(first), &label, &Kind::Plain);
-                }
-                Some(_) => {}
+            if let Some(&known) = of_thread.get(&(row.os_id, row.number)) {
+                self.threads.push(known);
+                continue;
             }
-            known.insert(row.os_id, (row.number, found.map_or(number, |(_, first)| first)));
+            let label = format!("thread {} ({})", row.os_id, row.name.as_deref().unwrap_or(name));
+            let number = self.next();
+            if let Some(&first) = first_of_id.get(&row.os_id) {
+                write(out, sequence, number, Some(first), &label, &Kind::Plain);
+            } else {
+                let kind = Kind::Thread { pid, os_id: row.os_id, name: &label };
+                write(out, sequence, number, Some(self.process), "", &kind);
+                first_of_id.insert(row.os_id, number);
+            }
+            of_thread.insert((row.os_id, row.number), number);
             self.threads.push(number);
         }
     }
