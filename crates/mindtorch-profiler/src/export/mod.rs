@@ -78,7 +78,7 @@ impl Trace {
         ChromeTrace::new(self)
     }
 
-    /// Writes the trace in Perfetto's own format, which has what a Chrome trace has in a sixth of the size or less, for
+    /// Writes the trace in Perfetto's own format, which has what a Chrome trace has in a fifth of the size or less, for
     /// <https://ui.perfetto.dev> and its tools; compressed if the path ends in `.gz`. Its usual suffix is `.pftrace`. The file is
     /// treated as by [`Trace::export_chrome_trace`].
     ///
