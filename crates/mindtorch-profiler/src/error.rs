@@ -33,7 +33,7 @@ pub enum Error {
     },
     /// A file is not a whole trace. The error has what could be read of it.
     #[error(transparent)]
-    Load(Box<LoadError>),
+    Load(LoadError),
 }
 
 impl Error {

@@ -38,7 +38,7 @@ fn truth(name: &str) -> Value {
 
 fn load_error(text: &[u8]) -> LoadError {
     match Trace::read(text) {
-        Err(Error::Load(error)) => *error,
+        Err(Error::Load(error)) => error,
         other => panic!("it should not load: {other:?}"),
     }
 }

@@ -8,6 +8,8 @@ use std::io::{self, Read};
 
 /// How much is read at a time: it is still in the cache when it is parsed.
 const LENGTH: usize = 256 * 1024;
+/// How much is read at first: many files are small.
+const FIRST_LENGTH: usize = 16 * 1024;
 /// The free space in front.
 const FRONT: usize = 16 * 1024;
 
@@ -56,6 +58,8 @@ pub(super) trait Chunks {
 /// Reads pieces.
 pub(super) struct Reader<R> {
     source: Source<R>,
+    /// How much to read next.
+    length: usize,
     is_over: bool,
     /// What went wrong behind the last piece.
     failure: Option<ReadFailure>,
@@ -79,7 +83,7 @@ impl<R: Read> Reader<R> {
         let is_gzip = first == GZIP;
         let whole = io::Cursor::new(first).chain(reader);
         let source = if is_gzip { Source::Gzip(Box::new(MultiGzDecoder::new(whole))) } else { Source::Plain(whole) };
-        Ok(Self { source, is_over: false, failure: None, spare: None })
+        Ok(Self { source, length: FIRST_LENGTH, is_over: false, failure: None, spare: None })
     }
 
     /// Whether nothing comes after the pieces that were read.
@@ -95,7 +99,8 @@ impl<R: Read> Chunks for Reader<R> {
         }
         let mut chunk = self.spare.take().unwrap_or_default();
         // Only what is used again is as long already; nothing is zeroed twice.
-        chunk.bytes.resize(FRONT + LENGTH, 0);
+        chunk.bytes.resize(FRONT + self.length, 0);
+        self.length = LENGTH;
         chunk.start = FRONT;
         let mut end = FRONT;
         while end < chunk.bytes.len() {

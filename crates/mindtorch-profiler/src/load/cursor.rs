@@ -67,6 +67,15 @@ impl Value {
         text.get(self.start + 1..self.end.saturating_sub(1)).unwrap_or_default()
     }
 
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self.kind, Kind::Text { .. })
+    }
+
+    /// Whether it is true or false.
+    pub(super) fn is_switch(&self) -> bool {
+        matches!(self.kind, Kind::True | Kind::False)
+    }
+
     pub(super) fn is_escaped(&self) -> bool {
         matches!(self.kind, Kind::Text { is_escaped: true })
     }
@@ -250,7 +259,7 @@ fn quote_or_backslash(text: &[u8], mut at: usize) -> Option<usize> {
     for _ in 0..4 {
         let Some(word) = text.get(at..at + 8) else { break };
         let word = u64::from_le_bytes(word.try_into().ok()?);
-        let found = zero_bytes(word ^ EACH * 0x22) | zero_bytes(word ^ EACH * 0x5c);
+        let found = zero_bytes(word ^ QUOTES) | zero_bytes(word ^ BACKSLASHES);
         if found != 0 {
             return Some(at + found.trailing_zeros() as usize / 8);
         }
@@ -260,6 +269,8 @@ fn quote_or_backslash(text: &[u8], mut at: usize) -> Option<usize> {
 }
 
 const EACH: u64 = 0x0101_0101_0101_0101;
+const QUOTES: u64 = EACH * b'"' as u64;
+const BACKSLASHES: u64 = EACH * b'\\' as u64;
 
 /// The lowest bit that is set is in the first byte that is zero; there is none if no byte is.
 #[inline]

@@ -20,12 +20,12 @@ pub struct LoadError {
     path: Option<PathBuf>,
     offset: u64,
     what: String,
-    partial: Option<Trace>,
+    partial: Option<Box<Trace>>,
 }
 
 impl LoadError {
     pub(super) fn new(offset: u64, what: String, partial: Option<Trace>) -> Self {
-        Self { path: None, offset, what, partial }
+        Self { path: None, offset, what, partial: partial.map(Box::new) }
     }
 
     pub(super) fn at(mut self, path: &Path) -> Self {
@@ -50,12 +50,12 @@ impl LoadError {
 
     /// The events before that place, if there were any.
     pub fn partial(&self) -> Option<&Trace> {
-        self.partial.as_ref()
+        self.partial.as_deref()
     }
 
     /// The events before that place, if there were any.
     pub fn into_partial(self) -> Option<Trace> {
-        self.partial
+        self.partial.map(|trace| *trace)
     }
 }
 

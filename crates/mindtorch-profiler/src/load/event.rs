@@ -43,8 +43,7 @@ impl Event {
                 Key::END => return Ok(()),
                 Key::PHASE => {
                     let phase = cursor.value()?;
-                    let content =
-                        if matches!(phase.kind, Kind::Text { .. }) { phase.content(cursor.text) } else { &[] };
+                    let content = if phase.is_text() { phase.content(cursor.text) } else { &[] };
                     self.phase = if let [phase] = content { *phase } else { 0 };
                 }
                 Key::CATEGORY => self.category = cursor.value()?,
@@ -91,7 +90,7 @@ impl Event {
 
     /// The name, if it is plain.
     pub(super) fn name_is(&self, text: &[u8], name: &[u8]) -> bool {
-        matches!(self.name.kind, Kind::Text { .. }) && self.name.content(text) == name
+        self.name.is_text() && self.name.content(text) == name
     }
 }
 

@@ -31,8 +31,8 @@ impl Head {
                 let base = value.unsigned(text).filter(|&base| base <= LATEST_BASE);
                 self.base_ns = base.ok_or(Broken { at: 0, expected: "nanoseconds since 1970" })?;
             }
-            "trace_id" if is_text(value) => origin.trace_id = Some(string(value, text)),
-            "host_name" if is_text(value) => origin.host_name = Some(string(value, text)),
+            "trace_id" if value.is_text() => origin.trace_id = Some(string(value, text)),
+            "host_name" if value.is_text() => origin.host_name = Some(string(value, text)),
             "lost_events" if value.unsigned(text).is_some() => self.lost = value.unsigned(text).unwrap_or_default(),
             "profile_memory" if is_switch(value) => self.switch(Capture::MEMORY, value),
             "with_stack" if is_switch(value) => self.switch(Capture::STACK, value),
@@ -57,10 +57,6 @@ impl Head {
         let is_on = value.kind == Kind::True || value.signed().is_some_and(|number| number != 0);
         self.capture = if is_on { self.capture | flag } else { self.capture & !flag };
     }
-}
-
-fn is_text(value: &Value) -> bool {
-    matches!(value.kind, Kind::Text { .. })
 }
 
 fn is_switch(value: &Value) -> bool {

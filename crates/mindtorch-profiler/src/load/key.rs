@@ -124,7 +124,7 @@ pub(super) struct Member {
 
 impl Default for Keys {
     fn default() -> Self {
-        Self { guesses: vec![[NO_GUESS; WAYS]; 256], others: Vec::new() }
+        Self { guesses: vec![[NO_GUESS; WAYS]; Key::TEXTS.len()], others: Vec::new() }
     }
 }
 
@@ -133,7 +133,7 @@ impl Keys {
     #[inline]
     pub(super) fn next(&mut self, cursor: &mut Cursor<'_>, after: Key) -> Read<Member> {
         if let Some(ahead) = block(cursor.text, cursor.at) {
-            for guess in &self.guesses[usize::from(after.0)] {
+            for guess in self.guesses.get(usize::from(after.0)).into_iter().flatten() {
                 let differs = (0..ahead.len()).fold(0, |all, at| all | (ahead[at] ^ guess.text[at]) & guess.mask[at]);
                 if differs == 0 {
                     let start = cursor.at + usize::from(guess.quote);
@@ -193,7 +193,11 @@ impl Keys {
         mask[..length].fill(0xff);
         let Some(mask) = block(&mask, 0) else { return };
         let quote = (member.start - from) as u8;
-        let guesses = &mut self.guesses[usize::from(after.0)];
+        let after = usize::from(after.0);
+        if self.guesses.len() <= after {
+            self.guesses.resize(after + 1, [NO_GUESS; WAYS]);
+        }
+        let guesses = &mut self.guesses[after];
         guesses.rotate_right(1);
         guesses[0] = Guess { text, mask, length: length as u8, quote, key: member.key };
         // Bytes that do not count would have to be equal otherwise.

@@ -5,7 +5,7 @@ use super::event::Event;
 use super::key::Key;
 use super::text::{LoadedNames, unescape};
 use crate::trace::loaded::{Loose, LooseThread};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A process or a thread: a number, or the number of a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -54,7 +54,7 @@ impl Labels {
     /// Takes an event that names something.
     pub(super) fn add(&mut self, event: &Event, text: &[u8], names: &mut LoadedNames) {
         let process = place(&event.process, text, names);
-        let string = |key: Key| event.arg(key).map(|argument| argument.value).filter(|value| is_text(value));
+        let string = |key: Key| event.arg(key).map(|argument| argument.value).filter(Value::is_text);
         if event.name_is(text, b"process_name")
             && let Some(value) = string(Key::NAME)
         {
@@ -101,19 +101,29 @@ impl Labels {
             let next = labels.len() as u32 + 1;
             labels.entry(key).and_modify(|(_, known)| *known = name).or_insert((next, name));
         }
+        let mut taken = FxHashSet::default();
         let thread = |key: &(Place, Place)| {
             let (label, name) = labels.get(key).copied().unwrap_or((0, 0));
             let os_id = if key.1.is_name { 0 } else { key.1.number.max(0) as u64 };
+            let shown = distinct(os_id, key.0, &mut taken);
             let given = Some(names.get(name)).filter(|name| !name.is_empty());
             let name = given.and_then(|given| thread_name(given, os_id, process_name.as_deref()));
             let name = name.or_else(|| key.1.is_name.then(|| names.get(key.1.number as u32).to_owned()));
-            LooseThread { os_id, name, label }
+            LooseThread { os_id: shown, name, label }
         };
         loose.threads = self.keys.iter().map(thread).collect();
         loose.origin.process_name = process_name;
         let guessed = self.guessed_accelerator.map(str::to_owned);
         loose.origin.accelerator = self.accelerator.or(guessed).filter(|name| name != "NPU");
     }
+}
+
+/// The number of a thread, or another one if there is such a thread in another process, or it has only a name: a trace knows
+/// one process, and threads with one number would become one.
+fn distinct(os_id: u64, process: Place, taken: &mut FxHashSet<u64>) -> u64 {
+    let of_process = (process.number as u64) << 32 | os_id & u64::from(u32::MAX);
+    let mut numbers = std::iter::once(os_id).chain(of_process..=i64::MAX as u64).chain(1..);
+    numbers.find(|&number| taken.insert(number)).unwrap_or(os_id)
 }
 
 /// What a thread is called: torch writes `thread 7 (name)`, with the process for one that has no name of its own.
@@ -134,8 +144,4 @@ fn place(value: &Value, text: &[u8], names: &mut LoadedNames) -> Place {
         Kind::Text { .. } => Place { number: names.of_string(value, text).into(), is_name: true },
         _ => Place::default(),
     }
-}
-
-fn is_text(value: &Value) -> bool {
-    matches!(value.kind, Kind::Text { .. })
 }

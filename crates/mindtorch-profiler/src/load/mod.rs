@@ -5,22 +5,27 @@
 //! trace alone. What repeats, and nearly all does (names, shapes, stacks, the text between values), is looked at once
 //! ([`raw_table`], [`key`]).
 
+mod captured;
 mod category;
 mod chunks;
 mod collector;
 mod cursor;
+mod device_work;
 mod error;
 mod event;
 mod file;
 mod head;
 mod inputs;
+mod instants;
 mod key;
 mod labels;
+mod notes;
 mod number;
 mod overloads;
 mod pump;
 mod raw_table;
 mod runs;
+mod spans;
 mod stacks;
 mod text;
 mod verbatim;
@@ -64,7 +69,7 @@ impl Trace {
         let file = File::open(path).map_err(|error| Error::file("open", path, error))?;
         let _quiet = Quiet::new();
         match pump::read(file) {
-            Ok(loaded) => loaded.map_err(|error| Error::Load(Box::new(error.at(path)))),
+            Ok(loaded) => loaded.map_err(|error| Error::Load(error.at(path))),
             Err(error) => Err(Error::file("read", path, error)),
         }
     }
@@ -77,6 +82,6 @@ impl Trace {
         let _quiet = Quiet::new();
         let loaded =
             pump::read(reader).unwrap_or_else(|error| Err(LoadError::new(0, format!("reading failed: {error}"), None)));
-        loaded.map_err(|error| Error::Load(Box::new(error)))
+        loaded.map_err(Error::Load)
     }
 }

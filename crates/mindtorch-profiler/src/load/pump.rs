@@ -5,19 +5,27 @@ use super::error::LoadError;
 use super::file::FileReader;
 use crate::quiet::Quiet;
 use crate::trace::Trace;
+use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
 /// Pieces that may wait to be parsed.
 const AHEAD: usize = 4;
+/// So many pieces are parsed before it pays to have a thread for it.
+const FIRST: usize = 2;
 
-/// Reads a trace. A file of one piece is parsed right here; of a longer one, a second thread parses while this one reads, since
+/// Reads a trace. A short file is parsed right here; of a longer one, a second thread parses while this one reads, since
 /// what is read from may belong to this thread.
 pub(super) fn read(source: impl Read) -> io::Result<Result<Trace, LoadError>> {
     let mut reader = Reader::new(source)?;
-    let first = reader.next();
-    if first.is_none() || reader.is_over() {
+    let mut first = VecDeque::with_capacity(FIRST);
+    while first.len() < FIRST
+        && let Some(chunk) = reader.next()
+    {
+        first.push_back(chunk);
+    }
+    if reader.is_over() {
         return Ok(FileReader::default().read(&mut Replay { first, rest: &mut reader }));
     }
     let (filled, to_parse) = sync_channel(AHEAD);
@@ -38,20 +46,18 @@ pub(super) fn read(source: impl Read) -> io::Result<Result<Trace, LoadError>> {
 
 /// Reads pieces and passes them on until there are no more, or nobody takes them.
 fn pass_on<R: Read>(
-    first: Option<Result<Chunk, ReadFailure>>,
+    mut first: VecDeque<Result<Chunk, ReadFailure>>,
     reader: &mut Reader<R>,
     filled: &SyncSender<Result<Chunk, ReadFailure>>,
     to_fill: &Receiver<Chunk>,
 ) {
-    let mut next = first;
-    while let Some(chunk) = next {
+    while let Some(chunk) = first.pop_front().or_else(|| reader.next()) {
         if filled.send(chunk).is_err() {
             return;
         }
         if let Ok(spare) = to_fill.try_recv() {
             reader.recycle(spare);
         }
-        next = reader.next();
     }
 }
 
@@ -72,15 +78,15 @@ impl Chunks for Received {
     }
 }
 
-/// A piece that was read already, and those behind it.
+/// Pieces that were read already, and those behind them.
 struct Replay<'a, R> {
-    first: Option<Result<Chunk, ReadFailure>>,
+    first: VecDeque<Result<Chunk, ReadFailure>>,
     rest: &'a mut Reader<R>,
 }
 
 impl<R: Read> Chunks for Replay<'_, R> {
     fn next(&mut self) -> Option<Result<Chunk, ReadFailure>> {
-        self.first.take().or_else(|| self.rest.next())
+        self.first.pop_front().or_else(|| self.rest.next())
     }
 
     fn recycle(&mut self, chunk: Chunk) {

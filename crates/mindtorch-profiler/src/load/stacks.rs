@@ -13,7 +13,7 @@ use crate::names::{Name, Stack};
 pub(super) fn stack(event: &Event, text: &[u8]) -> Option<Stack> {
     let listed = event.arg(Key::STACK).and_then(|argument| strings(&argument.value, text));
     let joined = event.arg(Key::CALL_STACK).map(|argument| argument.value);
-    let joined = joined.filter(|value| matches!(value.kind, Kind::Text { .. }));
+    let joined = joined.filter(Value::is_text);
     let Some(joined) = joined.map(|value| unescape(value.content(text), value.is_escaped())) else {
         return Some(of_frames(listed?.iter().map(|frame| in_torch_form(frame))));
     };

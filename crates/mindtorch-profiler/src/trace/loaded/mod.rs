@@ -214,7 +214,7 @@ impl Loose {
         Ok(Trace {
             header: Header {
                 pid: self.pid,
-                start_epoch_ns: start_epoch_ns.clamp(0, i128::from(i64::MAX)) as u64,
+                start_epoch_ns: start_epoch_ns.clamp(0, FURTHEST) as u64,
                 duration_ns: clock.ns(end),
                 capture: self.capture,
                 first_step: steps.first().map_or(0, |step| step.number),
