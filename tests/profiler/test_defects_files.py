@@ -165,7 +165,6 @@ def test_defect_51_flops_are_in_the_trace(tmp_path: Path) -> None:
     assert not any("Flops" in span["args"] for span in found if span["name"] == "aten::empty")
 
 
-@pytest.mark.xfail(raises=NotImplementedError, strict=True, reason="memory timeline comes with the export formats")
 @pytest.mark.filterwarnings(TIMELINE)
 def test_defect_53_the_suffix_raw_json_gives_the_raw_form(tmp_path: Path) -> None:
     prof = recorded(record_shapes=True, profile_memory=True, with_stack=True)
@@ -175,7 +174,6 @@ def test_defect_53_the_suffix_raw_json_gives_the_raw_form(tmp_path: Path) -> Non
         assert json.load(file) == read_json(tmp_path / "m.raw.json")
 
 
-@pytest.mark.xfail(raises=NotImplementedError, strict=True, reason="memory timeline comes with the export formats")
 @pytest.mark.filterwarnings(TIMELINE)
 def test_defect_54_the_html_of_a_memory_timeline_is_written(tmp_path: Path) -> None:
     prof = recorded(record_shapes=True, profile_memory=True, with_stack=True)

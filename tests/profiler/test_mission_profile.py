@@ -150,7 +150,6 @@ def test_the_memory_timeline_with_one_flag_missing_is_a_value_error(missing: str
         prof.export_memory_timeline(str(tmp_path / "timeline.json"))
 
 
-@pytest.mark.xfail(raises=NotImplementedError, strict=True, reason="memory timeline comes with the export formats")
 @pytest.mark.filterwarnings("ignore:.export_memory_timeline. is deprecated:FutureWarning")
 def test_the_memory_timeline_is_written(tmp_path: Path) -> None:
     flags: dict[str, Any] = dict.fromkeys(FLAGS, True)

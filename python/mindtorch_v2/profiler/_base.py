@@ -349,15 +349,16 @@ class _KinetoProfile(TraceMetadata, TraceFiles):
             ValueError: not all of record_shapes, profile_memory and with_stack are set, or there is no such device.
             OSError: the file cannot be written.
 
-        >>> import json, tempfile
+        >>> import json, pathlib, tempfile
         >>> import mindtorch_v2 as torch
         >>> from mindtorch_v2.profiler import profile
         >>> model = torch.nn.Linear(100, 10)
         >>> with profile(record_shapes=True, profile_memory=True, with_stack=True) as prof:
         ...     loss = model(torch.ones(8, 100)).sum()
-        >>> with tempfile.NamedTemporaryFile("r", suffix=".json") as file:
-        ...     prof.export_memory_timeline(file.name, "cpu")
-        ...     times, sizes = json.load(open(file.name))
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     path = pathlib.Path(directory, "memory.json")
+        ...     prof.export_memory_timeline(path, "cpu")
+        ...     times, sizes = json.loads(path.read_text())
         >>> sizes[-1][1] >= (100 * 10 + 10) * 4
         True
         """

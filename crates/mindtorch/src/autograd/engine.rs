@@ -152,7 +152,7 @@ impl Run {
             edges.push((edge, weight));
         }
         self.count(edges.iter().map(|(edge, _)| &edge.node));
-        let _mode = Restore::backward(self.request.create_graph);
+        let _mode = Restore::grad(self.request.create_graph);
         // Kept to the end, as a caller's are: the memory of a default weight is freed by this call, not by the first node.
         for (edge, weight) in &edges {
             self.deliver(edge, weight.clone())?;

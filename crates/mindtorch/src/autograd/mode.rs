@@ -6,8 +6,6 @@ const GRAD: u8 = 1;
 const INFERENCE: u8 = 2;
 /// Inside an operation that has a backward rule of its own.
 const BELOW: u8 = 4;
-/// In a backward pass that becomes part of a graph.
-const TRACKED: u8 = 8;
 
 thread_local! {
     static MODE: Cell<u8> = const { Cell::new(GRAD) };
@@ -81,23 +79,12 @@ impl Restore {
     pub(crate) fn grad(on: bool) -> Self {
         Self(MODE.replace(if on { GRAD } else { 0 }))
     }
-
-    /// As at the top of a backward pass, which becomes part of a graph or not.
-    pub(crate) fn backward(is_tracked: bool) -> Self {
-        Self(MODE.replace(if is_tracked { GRAD | TRACKED } else { 0 }))
-    }
 }
 
 impl Drop for Restore {
     fn drop(&mut self) {
         MODE.set(self.0);
     }
-}
-
-/// Whether this thread is in a backward pass that becomes part of a graph.
-#[inline]
-pub(crate) fn is_backward_tracked() -> bool {
-    MODE.get() & TRACKED != 0
 }
 
 /// Whether this thread is inside an operation that has a backward rule of its own.

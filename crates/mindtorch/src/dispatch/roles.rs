@@ -10,11 +10,14 @@ use crate::Tensor;
 use crate::autograd::mode;
 use crate::storage::role::{self, RoleScope};
 use mindtorch_profiler::{Device, MemoryRole, memory_sources};
-use smallvec::SmallVec;
 
 /// What an operation is given.
 #[derive(Clone, Copy, Default)]
 struct Given {
+    /// There is something of which this recording does not know, or that will change.
+    has_news: bool,
+    /// There is something of which nothing is known.
+    is_unknown: bool,
     /// A gradient may be wanted, so that the result is part of a graph.
     is_tracked: bool,
     /// Numbers that are no model's, as far as is known.
@@ -26,9 +29,19 @@ struct Given {
 }
 
 impl Given {
-    fn add(&mut self, tensor: &Tensor) {
+    fn add(&mut self, tensor: &Tensor, is_target: bool) {
+        let storage = tensor.storage();
+        let role = storage.role();
+        self.has_news |= is_target || !storage.is_known();
+        if role == MemoryRole::Unknown {
+            self.is_unknown = true;
+            if is_target {
+                // What is about to be overwritten says nothing, if nothing is known of it.
+                return;
+            }
+        }
         self.is_tracked |= tensor.requires_grad();
-        match tensor.storage().role() {
+        match role {
             MemoryRole::Unknown | MemoryRole::Input | MemoryRole::Leaf => self.data = true,
             MemoryRole::Activation => self.activation = true,
             MemoryRole::Parameter => self.parameter = true,
@@ -40,14 +53,9 @@ impl Given {
 
     /// What an operation computes from it.
     fn result(self) -> MemoryRole {
-        let is_tracked = self.is_tracked && mode::is_recording();
         if role::current() == MemoryRole::AutogradDetail {
-            // A backward pass that becomes part of a graph is still one; else a graph is made in it to compute activations
-            // anew.
-            let is_activation = is_tracked && !mode::is_backward_tracked();
-            return if is_activation { MemoryRole::Activation } else { MemoryRole::AutogradDetail };
-        }
-        if is_tracked {
+            MemoryRole::AutogradDetail
+        } else if self.is_tracked && mode::is_recording() {
             MemoryRole::Activation
         } else if self.derived {
             MemoryRole::Derived
@@ -61,32 +69,30 @@ impl Given {
     }
 }
 
-/// Tells the profiler what the operation uses, and gives what it allocates its role. `None` for a part of an operation: that
-/// is the whole one's affair.
+/// Tells the profiler what the operation uses, and gives what it allocates its role. `None` if that is what it is anyway, as
+/// for a part of an operation: roles are the whole one's affair.
 pub(super) fn enter(name: &str, args: &[Arg<'_>]) -> Option<RoleScope> {
     if mode::is_below() {
         return None;
     }
     let is_in_place = name.ends_with('_');
     let mut given = Given::default();
-    each(args, is_in_place, |tensor, is_target| {
-        // What is about to be overwritten says nothing, if nothing is known of it.
-        if !(is_target && tensor.storage().role() == MemoryRole::Unknown) {
-            given.add(tensor);
-        }
-    });
+    each(args, is_in_place, |tensor, is_target| given.add(tensor, is_target));
     let result = given.result();
-    each(args, is_in_place, |tensor, is_target| {
-        if is_target { write(tensor, result) } else { tensor.storage().use_as(role_of_given(tensor, result)) }
-    });
-    if result == MemoryRole::Unknown && given.data {
+    if given.has_news || (given.is_unknown && result != MemoryRole::Unknown) {
+        each(args, is_in_place, |tensor, is_target| {
+            if is_target { write(tensor, result) } else { tensor.storage().use_as(role_of_given(tensor, result)) }
+        });
+    }
+    if given.data && result == MemoryRole::Unknown {
         tell_sources(args);
     }
-    Some(RoleScope::enter(result))
+    (result != role::current()).then(|| RoleScope::enter(result))
 }
 
 /// Calls `found` with each tensor, and whether the operation changes it: the first one of an operation in place. Of lists,
 /// which optimisers have, all but the second, which is the gradients.
+#[inline]
 fn each<'a>(args: &[Arg<'a>], is_in_place: bool, mut found: impl FnMut(&'a Tensor, bool)) {
     for (at, arg) in args.iter().enumerate() {
         match *arg {
@@ -126,15 +132,19 @@ fn write(target: &Tensor, result: MemoryRole) {
     storage.write_as(if keeps { storage.role() } else { result });
 }
 
+/// Tells from what the operation computes its result. Most have no more than three tensors, on one device.
 fn tell_sources(args: &[Arg<'_>]) {
-    let mut places: SmallVec<[(Device, u64); 4]> = SmallVec::new();
+    let (mut on, mut addresses, mut count) = (Device::Cpu, [0; 3], 0);
     each(args, false, |tensor, _| {
-        places.extend(tensor.storage().reported_address().map(|address| (tensor.device(), address)));
-    });
-    for of_device in places.chunk_by(|one, other| one.0 == other.0) {
-        for some in of_device.chunks(3) {
-            let address = |at: usize| some.get(at).map_or(0, |place| place.1);
-            memory_sources(some[0].0, [address(0), address(1), address(2)]);
+        let Some(address) = tensor.storage().reported_address() else { return };
+        if count == addresses.len() || (count > 0 && tensor.device() != on) {
+            memory_sources(on, addresses);
+            (addresses, count) = ([0; 3], 0);
         }
+        (on, addresses[count]) = (tensor.device(), address);
+        count += 1;
+    });
+    if count > 0 {
+        memory_sources(on, addresses);
     }
 }

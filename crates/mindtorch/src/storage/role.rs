@@ -60,6 +60,12 @@ impl RoleWord {
         self.0.store(memory_epoch() << EPOCH_AT | role as u32, Ordering::Relaxed);
     }
 
+    /// Whether this recording knows its role.
+    #[inline]
+    fn is_known(&self) -> bool {
+        (self.0.load(Ordering::Relaxed) ^ memory_epoch() << EPOCH_AT) >> EPOCH_AT == 0
+    }
+
     /// Whether it has this role, and this recording knows.
     #[inline]
     fn is_known_as(&self, role: MemoryRole) -> bool {
@@ -85,6 +91,12 @@ impl Storage {
             keep_memory(&block);
             memory_use(&block);
         }
+    }
+
+    /// Whether those who collect memory know what it is for.
+    #[inline]
+    pub(crate) fn is_known(&self) -> bool {
+        self.0.role.is_known()
     }
 
     /// Says that an operation uses it, as this; to be called while someone collects memory.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2._core import _note_parameter
 from mindtorch_v2.nn._typename import dtype_named
 from mindtorch_v2.nn.modules._members import Members
 
@@ -42,8 +41,7 @@ class Conversion(Members):
                     param.grad = grad
         for name, buffer in self._buffers.items():
             if buffer is not None:
-                self._buffers[name] = converted = fn(buffer)
-                _note_parameter(converted)
+                self._buffers[name] = fn(buffer)
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:

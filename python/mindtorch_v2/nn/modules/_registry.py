@@ -6,7 +6,6 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import mindtorch_v2 as torch
-from mindtorch_v2._core import _note_parameter
 from mindtorch_v2.nn._typename import typename
 from mindtorch_v2.nn.parameter import Buffer, Parameter
 
@@ -75,8 +74,6 @@ class Registry:
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
         self._buffers[name] = tensor
-        if tensor is not None:
-            _note_parameter(tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:

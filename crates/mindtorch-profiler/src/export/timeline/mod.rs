@@ -73,11 +73,11 @@ impl MemoryTimeline<'_> {
     /// When `out` fails.
     pub fn write_json(&self, mut out: impl Write) -> io::Result<()> {
         let mut json = JsonWriter::new(&mut out);
-        let start = self.trace.start_epoch_ns();
+        let (start, beginning) = (self.trace.start_epoch_ns(), self.beginning());
+        let first_ns = self.events().get(beginning).map_or(0, |event| event.at_ns);
         let group = |at: usize| {
-            let in_beginning = at < self.beginning();
-            let at_ns = if in_beginning { self.first_ns() } else { self.events()[at].at_ns };
-            (in_beginning, (start + at_ns) / 1000)
+            let at_ns = if at < beginning { first_ns } else { self.events()[at].at_ns };
+            (at < beginning, (start + at_ns) / 1000)
         };
         json.raw("[[");
         for (number, Group { key: (_, at_us), .. }) in points::grouped(self, &group).enumerate() {
@@ -147,11 +147,6 @@ impl MemoryTimeline<'_> {
 
     /// How many events are about what was there before the recording.
     fn beginning(&self) -> usize {
-        self.events().partition_point(|event| event.action == MemoryAction::Preexisting)
-    }
-
-    /// When the first thing happened that was not there before.
-    fn first_ns(&self) -> u64 {
-        self.events().get(self.beginning()).map_or(0, |event| event.at_ns)
+        self.events().iter().take_while(|event| event.action == MemoryAction::Preexisting).count()
     }
 }
