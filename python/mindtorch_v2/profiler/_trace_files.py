@@ -85,7 +85,13 @@ class TraceFiles:
         self._results("exporting a flame graph").export_flame_graph(target, key)
 
     def export_parquet(self, path: Path) -> None:
-        """Write the events as a Parquet file, a row each, with the columns of ``events().data_frame()``."""
+        """Write every event as a row of a Parquet file, for polars, pandas, DuckDB and others.
+
+        The columns are those of ``events().data_frame()``.
+
+        Raises:
+            OSError: the file cannot be written. The recording is kept.
+        """
         name = file_name(path)
         self._results("exporting events").events().data_frame().export_parquet(name)
 

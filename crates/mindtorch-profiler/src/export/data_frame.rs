@@ -1,8 +1,11 @@
 //! Tables of columns, for libraries of data frames.
 
 use super::columns::{AverageFrame, EventFrame, Frame};
+use crate::clock::ManualClock;
 #[cfg(feature = "parquet")]
 use crate::error::Error;
+use crate::recorder::Recorder;
+use crate::session::Session;
 use crate::stats::Averages;
 use crate::trace::{EventOrder, Trace};
 use std::fmt;
@@ -107,6 +110,14 @@ impl Averages {
 #[cfg(feature = "parquet")]
 fn export(frame: &dyn Frame, path: &Path) -> Result<(), Error> {
     super::file::write(path, frame.holds_source_paths(), |out| super::parquet::write(frame, out))
+}
+
+/// A table without events.
+impl Default for DataFrame {
+    fn default() -> Self {
+        let recorder = Recorder::with_manual_clock(&ManualClock::starting_at(0));
+        Self::of_events(Arc::new(Session::builder().on(&recorder).start().stop()))
+    }
 }
 
 impl fmt::Debug for DataFrame {

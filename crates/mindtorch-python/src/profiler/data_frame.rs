@@ -19,6 +19,12 @@ pub(crate) struct PyDataFrame(pub(super) DataFrame);
 
 #[pymethods]
 impl PyDataFrame {
+    /// A table without events.
+    #[new]
+    fn new() -> Self {
+        Self(DataFrame::default())
+    }
+
     fn __len__(&self) -> usize {
         self.0.len()
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from mindtorch_v2.autograd._events import event_averages, event_export, event_table, event_tree
+from mindtorch_v2.autograd._events import event_averages, event_export, event_frame, event_table, event_tree
 from mindtorch_v2.autograd._events.function_event import FunctionEvent
 from mindtorch_v2.autograd._events.function_event_avg import FunctionEventAvg
 from mindtorch_v2.autograd._events.lazy_list import LazyList
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from typing_extensions import Self, TypeVar
+    from typing_extensions import CapsuleType, Self, TypeVar
 
-    from mindtorch_v2._core import AverageRows, EventRows
+    from mindtorch_v2._core import AverageRows, DataFrame, EventRows
 
     _Event = TypeVar("_Event", bound=FunctionEvent | FunctionEventAvg, default=Any)
 
@@ -212,6 +212,40 @@ class EventList(LazyList["_Event"]):
         """Write the events as a JSON list that chrome://tracing reads. ``profile.export_chrome_trace`` says more."""
         events: EventList[Any] = self
         event_export.write_chrome_list(path, events, self._use_device)
+
+    def data_frame(self) -> DataFrame:
+        """Return the list as a table of columns, which polars, pandas, DuckDB and pyarrow read without copying it.
+
+        They read the list itself, too, where they do not take it for any list: ``polars.DataFrame(events.data_frame())``.
+        What the columns are is in ``docs/data_frames.md``.
+
+        Raises:
+            TypeError: the list was changed, and has an item that is not as it was recorded.
+
+        >>> from mindtorch_v2.profiler import profile, record_function
+        >>> with profile() as prof, record_function("work"):
+        ...     pass
+        >>> len(prof.events().data_frame())
+        1
+        """
+        rows = self._unchanged_rows()
+        frame: DataFrame = event_frame.of_items(self) if rows is None else rows.data_frame()
+        return frame
+
+    def __arrow_c_stream__(self, requested_schema: CapsuleType | None = None) -> CapsuleType:
+        return self.data_frame().__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> CapsuleType:
+        return self.data_frame().__arrow_c_schema__()
+
+    def export_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write the list as a Parquet file, with the columns of ``data_frame()``.
+
+        Raises:
+            OSError: the file cannot be written. What was there before is then still there.
+            TypeError: the list was changed, and has an item that is not as it was recorded.
+        """
+        self.data_frame().export_parquet(os.fsdecode(path))
 
     def _like_this(self) -> Self:
         copy = super()._like_this()
