@@ -160,13 +160,13 @@ def test_a_list_that_was_changed_has_what_it_holds(prof: Any) -> None:
 
 
 def test_what_was_not_recorded_has_no_columns(prof: Any, tmp_path: Path) -> None:
+    with profile() as another, record_function("another"):
+        pass
+    mixed = another.events()
+    mixed.extend(prof.events())
     changed = prof.events()
     changed[1].name = "mine"
     made = EventList([FunctionEvent(1, "made", 1, 0, 5)])
-    mixed = prof.events()
-    with profile() as another, record_function("another"):
-        pass
-    mixed.extend(another.events())
     for events, why in ((changed, "item 1 .*was changed"), (made, "item 0 .*is not"), (mixed, "another recording")):
         with pytest.raises(TypeError, match=why):
             events.data_frame()

@@ -6,8 +6,8 @@ mod arrow;
 
 use arrow::{column, next, read, schema_of};
 use mindtorch_profiler::{
-    Averages, DataFrame, Device, DeviceSpan, GroupBy, Inputs, ManualClock, Memory, Name, Recorder, Session, SpanArgs,
-    SpanKind, Stack, ThreadWriter, Trace, TraceEvent,
+    Averages, DataFrame, Device, DeviceSpan, GroupBy, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Session,
+    SpanArgs, SpanKind, Stack, ThreadWriter, Trace, TraceEvent,
 };
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -52,6 +52,7 @@ fn everything(captures_all: bool) -> Arc<Trace> {
             allocated: bytes,
             reserved: 0,
             stack: Stack::NONE,
+            role: MemoryRole::Unknown,
         };
         thread.memory(&memory(100, Device::Cpu));
         clock.advance(10);

@@ -7,8 +7,8 @@ mod perfetto;
 mod protobuf;
 
 use mindtorch_profiler::{
-    Capture, Device, DeviceSpan, Input, Inputs, ManualClock, Memory, Name, Recorder, Session, SpanArgs, SpanKind,
-    SpanRef, SpanToken, Stack, ThreadWriter, Ticks, Trace,
+    Capture, Device, DeviceSpan, Input, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Session, SpanArgs,
+    SpanKind, SpanRef, SpanToken, Stack, ThreadWriter, Ticks, Trace,
 };
 use perfetto::{File, Slice};
 use proptest::prelude::*;
@@ -72,7 +72,8 @@ impl Program {
             17 => {
                 let (bytes, device) = (number as i64 - 500, [Device::Cpu, Device::Npu(1)][number % 2]);
                 let (address, allocated, reserved) = (number as u64, 10 * number as i64, 7);
-                let memory = Memory { address, bytes, device, allocated, reserved, stack: Stack::NONE };
+                let (stack, role) = (Stack::NONE, MemoryRole::Unknown);
+                let memory = Memory { address, bytes, device, allocated, reserved, stack, role };
                 self.threads[thread].memory(&memory);
             }
             18 => {

@@ -212,7 +212,8 @@ fn a_filter_takes_events_and_arrows_between_them() {
         trace.perfetto_trace().filter(filter).write(&mut bytes).unwrap();
         File::read(&bytes)
     };
-    let file = read(&Filter::new().kinds(&[EventKind::Op, EventKind::Device]).name("*mm").min_duration_ns(7));
+    let file =
+        read(&Filter::new().kinds(&[EventKind::Op, EventKind::Kernel, EventKind::Copy]).name("*mm").min_duration_ns(7));
     let shown = |slice: &&Slice| (slice.name.clone(), slice.end - slice.start);
     let expected = (1..6).map(|number| ("aten::mm".to_owned(), 10 * number));
     let products: Vec<(String, u64)> = spans(&file).iter().map(shown).filter(|(name, _)| name == "aten::mm").collect();
@@ -225,7 +226,7 @@ fn a_filter_takes_events_and_arrows_between_them() {
     assert_eq!(arrows.map(|slice| slice.args["Sequence number"].as_u64()).collect::<Vec<_>>(), [2, 3, 4, 5].map(Some));
     let ends = file.slices.iter().filter(|slice| !slice.flows_in.is_empty());
     assert_eq!(ends.map(|slice| slice.args["Sequence number"].as_u64()).collect::<Vec<_>>(), [2, 3, 4, 5].map(Some));
-    let file = read(&Filter::new().kinds(&[EventKind::Runtime, EventKind::Device]));
+    let file = read(&Filter::new().kinds(&[EventKind::Runtime, EventKind::Kernel, EventKind::Copy]));
     let correlations = || spans(&file).into_iter().map(|slice| slice.args["correlation"].as_u64().unwrap());
     assert_eq!(correlations().count(), 12);
     assert!((1..=6).all(|number| correlations().filter(|&of| of == number).count() == 2));

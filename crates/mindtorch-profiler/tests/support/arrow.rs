@@ -144,7 +144,7 @@ fn metadata(schema: &ArrowSchema) -> Map<String, Value> {
             bytes.to_vec()
         }
     };
-    let mut number = |take: &mut dyn FnMut(usize) -> Vec<u8>| i32::from_ne_bytes(take(4).try_into().unwrap()) as usize;
+    let number = |take: &mut dyn FnMut(usize) -> Vec<u8>| i32::from_ne_bytes(take(4).try_into().unwrap()) as usize;
     for _ in 0..number(&mut take) {
         let [key, value] = [(); 2].map(|()| {
             let length = number(&mut take);

@@ -78,7 +78,7 @@ struct Selection {
 impl<T: Borrow<Trace> + Send + Sync> EventFrame<T> {
     pub(in crate::export) fn new(trace: T, order: Arc<EventOrder>) -> Self {
         let lent: &Trace = trace.borrow();
-        let (names, numbers) = (NameTable::of(lent, &order), EventNumbers::of(lent));
+        let (names, numbers) = (NameTable::of(lent, order.events().iter().copied()), EventNumbers::of(lent));
         let kinds = Arc::new(Texts::of(KINDS));
         let devices = Arc::new(Texts::of(["CPU", lent.accelerator()]));
         Self { trace, order, selection: None, names, numbers, kinds, devices }
@@ -86,7 +86,9 @@ impl<T: Borrow<Trace> + Send + Sync> EventFrame<T> {
 
     /// Only the events in these places, in this order. A place that there is not is left out.
     pub(in crate::export) fn select(mut self, mut places: Vec<u32>) -> Self {
-        places.retain(|&place| (place as usize) < self.order.events().len());
+        let events = self.order.events();
+        places.retain(|&place| (place as usize) < events.len());
+        self.names = NameTable::of(self.trace.borrow(), places.iter().map(|&place| events[place as usize]));
         // An event that is there twice is the parent of others in its first place.
         let rows = (0..places.len()).rev().map(|row| (places[row], row as u32)).collect();
         self.selection = Some(Selection { places, rows });

@@ -3,7 +3,7 @@
 use super::Column;
 use super::dictionary::Texts;
 use super::values::Validity;
-use crate::trace::{EventOrder, Trace, TraceEvent, key};
+use crate::trace::{Trace, TraceEvent, key};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,11 +21,11 @@ pub(super) struct NameTable {
 
 impl NameTable {
     /// The names that events have, in the order of the trace's: readers show all that are in the table.
-    pub(super) fn of(trace: &Trace, order: &EventOrder) -> Self {
+    pub(super) fn of(trace: &Trace, events: impl Iterator<Item = TraceEvent>) -> Self {
         let mut is_used = vec![false; trace.names.len()];
         let mut has_memory = false;
-        for event in order.events() {
-            match *event {
+        for event in events {
+            match event {
                 TraceEvent::Span(row) => is_used[trace.spans.name[row as usize] as usize] = true,
                 TraceEvent::Device(row) => is_used[trace.device[row as usize].name as usize] = true,
                 TraceEvent::Memory(_) => has_memory = true,
