@@ -104,6 +104,7 @@ class Results:
         metadata: Sequence[tuple[str, str]] = ...,
         trace_id: str = ...,
         device_properties: str = ...,
+        with_modules: _bool = ...,
         filter: _Filter | None = ...,
     ) -> None: ...
     def export_perfetto_trace(
@@ -113,6 +114,7 @@ class Results:
         metadata: Sequence[tuple[str, str]] = ...,
         trace_id: str = ...,
         device_properties: str = ...,
+        with_modules: _bool = ...,
         filter: _Filter | None = ...,
     ) -> None: ...
     def export_stacks(self, target: _Target, metric: str) -> None: ...

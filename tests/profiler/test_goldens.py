@@ -40,6 +40,12 @@ def stored_events(name: str, program: str = "") -> list[Node]:
     return trees.of_stored(stored(name)["events"], program)
 
 
+def keys_of(trace: dict[str, Any]) -> list[str]:
+    """The keys of a trace's head, without that which torch writes for several processes only."""
+    assert trace["distributedInfo"]["rank"] == 0
+    return [key for key in trace if key != "distributedInfo"]
+
+
 def test_g01_events() -> None:
     prof = g01_mlp_sgd.run(torch)
     check(stored_events("g01_mlp_sgd/events.json"), trees.of_events(prof.events()), OPS, "g01")
@@ -48,7 +54,7 @@ def test_g01_events() -> None:
 def test_g01_trace(tmp_path: Path) -> None:
     expected, trace = stored("g01_mlp_sgd/trace.json"), trace_of(g01_mlp_sgd.run(torch), tmp_path)
     check(trees.of_trace(expected), trees.of_trace(trace), TRACES, "the trace of g01")
-    assert list(trace) == list(expected)
+    assert keys_of(trace) == list(expected)
     assert trees.kinds(trace) == trees.kinds(expected)
     assert trees.arrows(trace) == trees.arrows(expected)
 
@@ -71,7 +77,7 @@ def test_g02_memory_in_the_trace(tmp_path: Path) -> None:
     expected = stored("g02_adam_memory/trace_memory_small.json")
     trace = trace_of(g02_adam_memory.run_small(torch), tmp_path)
     assert changes(trace) == changes(expected)
-    assert list(trace) == list(expected)
+    assert keys_of(trace) == list(expected)
     assert trees.kinds(trace) == trees.kinds(expected)
 
 
@@ -109,7 +115,7 @@ def test_g04_stacks(verbose: bool) -> None:
 def test_g04_trace(tmp_path: Path) -> None:
     expected = stored("g04_with_stack/trace_verbose.json")
     trace = trace_of(g04_with_stack.run(torch, verbose=True), tmp_path)
-    assert list(trace) == list(expected)
+    assert keys_of(trace) == list(expected)
     assert trees.kinds(trace) == trees.kinds(expected)
     check(trees.of_trace(expected), trees.of_trace(trace), TRACES, "the trace of g04")
     for category in ("cpu_op", "python_function"):
@@ -162,7 +168,7 @@ def test_g07_metadata(tmp_path: Path) -> None:
     expected, trace = stored("g07_metadata/trace.json"), trace_of(g07_metadata.run(torch), tmp_path)
     assert trace.pop("after_stop") == "late"
     # Torch writes them in the order of a hash.
-    assert sorted(trace) == sorted(expected)
+    assert sorted(keys_of(trace)) == sorted(expected)
     for key in ("json_key", "str_key", "preset_key", "profile_memory", "record_shapes", "with_modules", "with_flops"):
         assert trace[key] == expected[key]
     assert trees.kinds(trace) == trees.kinds(expected)

@@ -126,9 +126,10 @@ class ProfileResults(TraceFiles):
 
     def _head(self, metadata: Mapping[str, str] | None = None) -> dict[str, Any]:
         return {
-            "metadata": _metadata.entries(metadata or {}, ["with_modules"] if self.with_modules else []),
+            "metadata": _metadata.entries(metadata or {}),
             "trace_id": _metadata.encodable(self.trace_id),
             "device_properties": _metadata.device_properties() if self.use_device else "",
+            "with_modules": self.with_modules,
         }
 
     def export_chrome_trace(

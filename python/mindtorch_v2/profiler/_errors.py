@@ -30,6 +30,16 @@ class TraceFormatError(ValueError):
     Attributes:
         offset: the byte at which reading stopped, of the text if the file is compressed.
         trace: what could be read before that, as a trace, or None.
+
+    >>> import tempfile
+    >>> from mindtorch_v2.profiler import Trace
+    >>> with tempfile.NamedTemporaryFile(suffix=".json") as file:
+    ...     written = file.write(b'{"traceEvents": ['), file.flush()
+    ...     try:
+    ...         Trace.load(file.name)
+    ...     except TraceFormatError as error:
+    ...         error.offset
+    17
     """
 
     def __init__(self, message: str, offset: int, trace: Trace | None = None) -> None:

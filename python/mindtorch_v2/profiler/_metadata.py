@@ -8,7 +8,7 @@ from mindtorch_v2.profiler._warnings import warn_user
 # Not imported from typing, which takes longer to import than this package.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 
 class TraceMetadata:
@@ -91,12 +91,12 @@ def json_string(value: object) -> str:
     return json.dumps(value if isinstance(value, str) else str(value))
 
 
-def entries(metadata: Mapping[str, str], options: Iterable[str] = ()) -> list[tuple[str, str]]:
+def entries(metadata: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the keys and JSON texts to write. The engine sees to keys that the file has itself.
 
     Users can reach the mapping, so that what it holds is checked here again.
     """
-    written = [(option, "1") for option in options]
+    written: list[tuple[str, str]] = []
     for key, value in metadata.items():
         is_text = isinstance(value, str) and is_json(value)
         written.append((encodable(str(key)), _escaped(value) if is_text else json_string(value)))

@@ -20,8 +20,8 @@ impl Results {
     /// Writes a Chrome trace; a path is compressed if it ends in `.gz`. The metadata's values are JSON texts, as are the
     /// properties of devices.
     #[pyo3(signature = (target, *, metadata = Vec::new(), trace_id = String::new(), device_properties = String::new(),
-        filter = None))]
-    #[expect(clippy::needless_pass_by_value, reason = "arguments that are converted arrive as values")]
+        with_modules = false, filter = None))]
+    #[expect(clippy::needless_pass_by_value, clippy::too_many_arguments, reason = "they are converted from keywords")]
     fn export_chrome_trace(
         &self,
         py: Python<'_>,
@@ -29,10 +29,12 @@ impl Results {
         metadata: Vec<(String, String)>,
         trace_id: String,
         device_properties: String,
+        with_modules: bool,
         filter: Option<GivenFilter>,
     ) -> PyResult<()> {
         let filter = filter.map(GivenFilter::filter).transpose()?;
-        let mut chrome = self.view.trace.chrome_trace().trace_id(&trace_id).metadata_json(&metadata);
+        let trace = &self.view.trace;
+        let mut chrome = trace.chrome_trace().trace_id(&trace_id).metadata_json(&metadata).with_modules(with_modules);
         if !device_properties.is_empty() {
             chrome = chrome.device_properties_json(&device_properties);
         }
@@ -44,8 +46,8 @@ impl Results {
 
     /// Writes a trace in Perfetto's own format; see `export_chrome_trace`.
     #[pyo3(signature = (target, *, metadata = Vec::new(), trace_id = String::new(), device_properties = String::new(),
-        filter = None))]
-    #[expect(clippy::needless_pass_by_value, reason = "arguments that are converted arrive as values")]
+        with_modules = false, filter = None))]
+    #[expect(clippy::needless_pass_by_value, clippy::too_many_arguments, reason = "they are converted from keywords")]
     fn export_perfetto_trace(
         &self,
         py: Python<'_>,
@@ -53,11 +55,15 @@ impl Results {
         mut metadata: Vec<(String, String)>,
         trace_id: String,
         device_properties: String,
+        with_modules: bool,
         filter: Option<GivenFilter>,
     ) -> PyResult<()> {
         let filter = filter.map(GivenFilter::filter).transpose()?;
         if !device_properties.is_empty() {
             metadata.push(("deviceProperties".to_owned(), device_properties));
+        }
+        if with_modules {
+            metadata.push(("with_modules".to_owned(), "1".to_owned()));
         }
         let mut perfetto = self.view.trace.perfetto_trace().trace_id(&trace_id).metadata_json(&metadata);
         if let Some(filter) = &filter {
