@@ -3,9 +3,24 @@
 
 const EIGHT: u64 = 100_000_000;
 
+/// Where digits go to.
+pub(super) trait Digits {
+    /// Appends the first `length` bytes of these.
+    fn put<const N: usize>(&mut self, bytes: [u8; N], length: usize);
+}
+
+impl Digits for Vec<u8> {
+    #[inline(always)]
+    fn put<const N: usize>(&mut self, bytes: [u8; N], length: usize) {
+        let end = self.len() + length;
+        self.extend_from_slice(&bytes);
+        self.truncate(end);
+    }
+}
+
 /// Appends a number.
-#[inline]
-pub(super) fn push_number(out: &mut Vec<u8>, number: u64) {
+#[inline(always)]
+pub(super) fn push_number(out: &mut impl Digits, number: u64) {
     if number < EIGHT {
         push_leading(out, number);
     } else if number < EIGHT * EIGHT {
@@ -20,37 +35,33 @@ pub(super) fn push_number(out: &mut Vec<u8>, number: u64) {
 
 /// Appends a number that may be negative.
 #[inline]
-pub(super) fn push_int(out: &mut Vec<u8>, number: i64) {
-    if number < 0 {
-        out.push(b'-');
-    }
+pub(super) fn push_int(out: &mut impl Digits, number: i64) {
+    out.put([b'-'], usize::from(number < 0));
     push_number(out, number.unsigned_abs());
 }
 
 /// Appends nanoseconds as microseconds with three decimals. The only place where times become text, so that equal times
 /// are equal texts and nothing is rounded.
-#[inline]
-pub(super) fn push_micros(out: &mut Vec<u8>, ns: u64) {
+#[inline(always)]
+pub(super) fn push_micros(out: &mut impl Digits, ns: u64) {
     push_number(out, ns / 1000);
     let rest = (ns % 1000) as u32;
     let digit = |value: u32| b'0' + (value % 10) as u8;
-    out.extend_from_slice(&[b'.', digit(rest / 100), digit(rest / 10), digit(rest)]);
+    out.put([b'.', digit(rest / 100), digit(rest / 10), digit(rest)], 4);
 }
 
 /// Appends a number below 10^8 without leading zeros.
-#[inline]
-fn push_leading(out: &mut Vec<u8>, number: u64) {
+#[inline(always)]
+fn push_leading(out: &mut impl Digits, number: u64) {
     let digits = eight_digits(number);
     let zeros = (digits.trailing_zeros() / 8).min(7);
-    let length = out.len() + 8 - zeros as usize;
-    out.extend_from_slice(&((digits | ASCII) >> (8 * zeros)).to_le_bytes());
-    out.truncate(length);
+    out.put(((digits | ASCII) >> (8 * zeros)).to_le_bytes(), 8 - zeros as usize);
 }
 
 /// Appends a number below 10^8 with leading zeros.
-#[inline]
-fn push_eight(out: &mut Vec<u8>, number: u64) {
-    out.extend_from_slice(&(eight_digits(number) | ASCII).to_le_bytes());
+#[inline(always)]
+fn push_eight(out: &mut impl Digits, number: u64) {
+    out.put((eight_digits(number) | ASCII).to_le_bytes(), 8);
 }
 
 /// Eight times the digit zero.

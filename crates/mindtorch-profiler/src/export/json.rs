@@ -1,10 +1,13 @@
 //! JSON text, streamed through one buffer.
 
-use super::digits::{push_int, push_micros, push_number};
+use super::digits::{Digits, push_int, push_micros, push_number};
 use std::io::{self, Write};
 
 /// The buffer goes to the writer when it has grown past this.
 const FULL: usize = 64 * 1024;
+
+/// What a [`Line`] has room for.
+const ROOM: usize = 256;
 
 /// Collects text and passes it on in large pieces.
 ///
@@ -19,6 +22,19 @@ pub(super) struct JsonWriter<'a> {
 impl<'a> JsonWriter<'a> {
     pub(super) fn new(out: &'a mut dyn Write) -> Self {
         Self { out, buffer: Vec::with_capacity(FULL + FULL / 4), passed_on: 0 }
+    }
+
+    /// Room for a few short texts and numbers, at most [`ROOM`] bytes in all, which [`Self::keep`] then keeps.
+    #[inline]
+    pub(super) fn line(&mut self) -> Line<'_> {
+        self.buffer.resize(self.buffer.len() + ROOM, 0);
+        Line { bytes: self.buffer.last_chunk_mut().expect("that much was added"), length: 0 }
+    }
+
+    /// Keeps as much of the last line as was written.
+    #[inline]
+    pub(super) fn keep(&mut self, length: usize) {
+        self.buffer.truncate(self.buffer.len() - ROOM + length);
     }
 
     /// Appends finished text.
@@ -110,6 +126,42 @@ macro_rules! integers {
 
 integers!(push_number as u64: u8 u16 u32 u64 usize);
 integers!(push_int as i64: i32 i64);
+
+/// The end of the buffer, with its length at hand: between two short texts, nothing is checked but that there is room.
+pub(super) struct Line<'a> {
+    bytes: &'a mut [u8; ROOM],
+    length: usize,
+}
+
+impl Line<'_> {
+    #[inline(always)]
+    pub(super) fn raw<const N: usize>(&mut self, text: &[u8; N]) {
+        self.put(*text, N);
+    }
+
+    #[inline(always)]
+    pub(super) fn number(&mut self, number: u64) {
+        push_number(self, number);
+    }
+
+    #[inline(always)]
+    pub(super) fn micros(&mut self, ns: u64) {
+        push_micros(self, ns);
+    }
+
+    /// What was written so far.
+    pub(super) fn length(&self) -> usize {
+        self.length
+    }
+}
+
+impl Digits for Line<'_> {
+    #[inline(always)]
+    fn put<const N: usize>(&mut self, bytes: [u8; N], length: usize) {
+        self.bytes[self.length..self.length + N].copy_from_slice(&bytes);
+        self.length += length;
+    }
+}
 
 /// Appends `text` as a string literal.
 pub(crate) fn push_text(out: &mut Vec<u8>, text: &str) {

@@ -199,6 +199,7 @@ impl<'a> ChromeTrace<'a> {
             steps: StepCursor::new(trace),
             usage: captures(Capture::MEMORY).then(|| trace.memory_usage()),
             usage_near: 0,
+            captures_little: !trace.capture().intersects(Capture::MEMORY | Capture::SHAPES | Capture::STACK),
             shows_shapes: captures(Capture::SHAPES),
             shows_stacks: captures(Capture::STACK),
             origin_ns: trace.header.start_epoch_ns - base_ns(trace),
@@ -225,6 +226,8 @@ struct ChromeWriter<'a, 'w> {
     usage: Option<MemoryUsage<'a>>,
     /// Where the last amount was found.
     usage_near: usize,
+    /// Neither shapes nor stacks nor memory.
+    captures_little: bool,
     shows_shapes: bool,
     shows_stacks: bool,
     /// What is added to a time of the trace to make it one of the file.

@@ -5,7 +5,7 @@ use super::flows::{Flow, FlowKind};
 use crate::export::json::{push_escaped, push_text};
 use crate::names::{Inputs, Stack};
 use crate::recorder::{Device, SpanKind};
-use crate::trace::ThreadRow;
+use crate::trace::{SpanFlags, ThreadRow};
 use std::io;
 
 impl ChromeWriter<'_, '_> {
@@ -35,21 +35,37 @@ impl ChromeWriter<'_, '_> {
         let spans = &self.trace.spans;
         let (kind, start) = (spans.kind[row], spans.start[row]);
         self.begin_span(row, thread);
-        self.json.micros(self.origin_ns + start);
-        self.json.raw(",\"dur\":");
-        self.json.micros(spans.duration.get(row));
         let detail = spans.detail(row);
+        let step = self.steps.step_at(start);
+        let is_plain = detail.is_none() && self.is_plain(row);
+        let mut line = self.json.line();
+        line.micros(self.origin_ns + start);
+        line.raw(b",\"dur\":");
+        line.micros(spans.duration.get(row));
+        if kind != SpanKind::Function {
+            line.raw(b",\"args\":{\"External id\":");
+            line.number(row as u64 + 1);
+            line.raw(b",\"Record function id\":");
+            line.number(detail.map_or(0, |detail| detail.record_function.into()));
+            // Spans are the first events, so their rows are their numbers.
+            line.raw(b",\"Ev Idx\":");
+            line.number(row as u64);
+        }
+        if is_plain {
+            line.raw(b",\"device_type\":\"CPU\",\"step\":");
+            line.number(step);
+            line.raw(b"}},\n");
+        }
+        let length = line.length();
+        self.json.keep(length);
+        if is_plain {
+            return;
+        }
         if kind == SpanKind::Function {
             self.write_function(row, thread);
-        } else {
-            self.json.raw(",\"args\":{\"External id\":");
-            self.json.number(row as u64 + 1);
-            self.json.raw(",\"Record function id\":");
-            self.json.number(detail.map_or(0, |detail| detail.record_function.into()));
+            self.json.raw(",\"Ev Idx\":");
+            self.json.number(row as u64);
         }
-        // Spans are the first events, so their rows are their numbers.
-        self.json.raw(",\"Ev Idx\":");
-        self.json.number(row as u64);
         if let Some(detail) = detail
             && let Some(sequence) = detail.sequence()
         {
@@ -60,7 +76,7 @@ impl ChromeWriter<'_, '_> {
         }
         self.write_captured(row);
         self.json.raw(self.accelerator.place(spans.device_of(row)));
-        self.json.number(self.steps.step_at(start));
+        self.json.number(step);
         if kind == SpanKind::Runtime
             && let Some(correlation) = correlation
         {
@@ -69,6 +85,19 @@ impl ChromeWriter<'_, '_> {
         }
         self.write_rest_of_args(row);
         self.json.raw("}},\n");
+    }
+
+    /// Whether there is nothing to say of a span without details but where it is: most spans of most traces are such.
+    #[inline]
+    fn is_plain(&self, row: usize) -> bool {
+        let spans = &self.trace.spans;
+        self.captures_little
+            && matches!(spans.kind[row], SpanKind::Op | SpanKind::Backward | SpanKind::Annotation)
+            && spans.flags[row] == SpanFlags::default()
+            && spans.device_of(row) == Device::Cpu
+            && spans.inputs.get(row) == 0
+            && spans.stack.get(row) == 0
+            && spans.extra.get(row) == 0
     }
 
     /// All up to the time, which the spans of a thread with one name have in common.
