@@ -212,8 +212,7 @@ fn a_filter_takes_events_and_arrows_between_them() {
         trace.perfetto_trace().filter(filter).write(&mut bytes).unwrap();
         File::read(&bytes)
     };
-    let file =
-        read(&Filter::new().kinds(&[EventKind::Op, EventKind::Kernel, EventKind::Copy]).name("*mm").min_duration_ns(7));
+    let file = read(&Filter::new().kinds(&[EventKind::Op, EventKind::Kernel]).name("*mm").min_duration_ns(7));
     let shown = |slice: &&Slice| (slice.name.clone(), slice.end - slice.start);
     let expected = (1..6).map(|number| ("aten::mm".to_owned(), 10 * number));
     let products: Vec<(String, u64)> = spans(&file).iter().map(shown).filter(|(name, _)| name == "aten::mm").collect();
@@ -226,13 +225,32 @@ fn a_filter_takes_events_and_arrows_between_them() {
     assert_eq!(arrows.map(|slice| slice.args["Sequence number"].as_u64()).collect::<Vec<_>>(), [2, 3, 4, 5].map(Some));
     let ends = file.slices.iter().filter(|slice| !slice.flows_in.is_empty());
     assert_eq!(ends.map(|slice| slice.args["Sequence number"].as_u64()).collect::<Vec<_>>(), [2, 3, 4, 5].map(Some));
-    let file = read(&Filter::new().kinds(&[EventKind::Runtime, EventKind::Kernel, EventKind::Copy]));
+    let file = read(&Filter::new().kinds(&[EventKind::Runtime, EventKind::Kernel]));
     let correlations = || spans(&file).into_iter().map(|slice| slice.args["correlation"].as_u64().unwrap());
     assert_eq!(correlations().count(), 12);
     assert!((1..=6).all(|number| correlations().filter(|&of| of == number).count() == 2));
     let arrow = |slice: &&Slice| (slice.flows_in.len(), slice.flows_out.len());
     assert_eq!(spans(&file).iter().map(arrow).filter(|&ends| ends == (1, 0)).count(), 6);
     assert_eq!(spans(&file).iter().map(arrow).filter(|&ends| ends == (0, 1)).count(), 6);
+}
+
+#[test]
+fn what_a_trace_that_was_read_says_beside_is_kept() {
+    let json = r#"{"schemaVersion":1,"of the file":{"a":[1]},"traceEvents":[
+        {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":7,"tid":8,"ts":10.000,"dur":5.000,
+         "args":{"cbid":211,"correlation":9}},
+        {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":20,"ts":12.000,"dur":5.500,
+         "args":{"device":0,"stream":20,"correlation":9,"grid":[4,1,1],"est. achieved occupancy %":31.5}},
+        {"ph":"X","cat":"other","name":"odd","pid":7,"tid":8,"ts":16.000,"dur":1.001,"args":{"who":{"x":"y"}}}
+    ]}"#;
+    let file = read(&Trace::read(json.as_bytes()).unwrap());
+    let kernel = file.slice("gemm");
+    assert_eq!(kernel.end - kernel.start, 5_500);
+    assert_eq!((&kernel.args["grid"], &kernel.args["est. achieved occupancy %"]), (&json!([4, 1, 1]), &json!(31.5)));
+    assert_eq!(kernel.flows_in, file.slice("cudaLaunchKernel").flows_out);
+    assert_eq!(file.slice("cudaLaunchKernel").args["cbid"], 211);
+    assert_eq!((&*file.slice("odd").category, &file.slice("odd").args["who"]), ("other", &json!({"x": "y"})));
+    assert_eq!(file.slice("PyTorch Profiler (0)").args["of the file"], json!({"a": [1]}));
 }
 
 #[test]
