@@ -53,7 +53,7 @@ impl Event {
                 Key::ID => self.id = cursor.value()?,
                 Key::TIME => self.time = cursor.time()?,
                 Key::DURATION => self.duration = cursor.time()?,
-                Key::ARGS if cursor.peek()? == b'{' => {
+                Key::ARGS if cursor.peek_past_blanks()? == b'{' => {
                     cursor.at += 1;
                     self.read_args(cursor, keys)?;
                 }

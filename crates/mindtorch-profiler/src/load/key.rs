@@ -232,7 +232,8 @@ mod tests {
                 return Ok(found.split_off(1));
             }
             assert_eq!(text.as_bytes()[member.start], b'"');
-            assert!(text.as_bytes()[cursor.at].is_ascii_digit());
+            // A guess may be right and leave blanks.
+            assert!(cursor.peek_past_blanks()?.is_ascii_digit());
             cursor.at += 1;
             found.push(member.key);
         }

@@ -65,7 +65,7 @@ impl Collector {
         let inputs = self.inputs(event, text)?;
         let stack = self.stack(event, text)?;
         if kind == SpanKind::Op {
-            if rest.forward_thread > 0 && !self.names.get(name).starts_with("autograd::engine::evaluate_function") {
+            if is_backward(self.names.get(name), rest.forward_thread) {
                 kind = SpanKind::Backward;
             }
             (name, rest.overload) = self.overloads.split(name, &mut self.names);
@@ -95,6 +95,13 @@ impl Collector {
         });
         Ok(())
     }
+}
+
+/// Whether an operator is a node of the backward pass: one that knows the thread of its forward operator, and is not what the
+/// engine wraps around it; or the node of a leaf, which has none.
+fn is_backward(name: &str, forward_thread: u32) -> bool {
+    let is_wrapper = || name.starts_with("autograd::engine::evaluate_function");
+    forward_thread > 0 && !is_wrapper() || name == "torch::autograd::AccumulateGrad"
 }
 
 fn is_special(rest: &RestOfSpan) -> bool {

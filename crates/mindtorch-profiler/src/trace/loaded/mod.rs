@@ -288,6 +288,31 @@ impl Clock {
     }
 }
 
+/// Where the stacks of spans come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stacks {
+    /// The file has them, if any.
+    AsTheyAre,
+    /// The file has them, but those of backward nodes are where the engine was called. As in torch's events, they are to be
+    /// those of the forward operators.
+    OfTorch,
+    /// The functions around spans.
+    OfFunctions,
+}
+
+impl Stacks {
+    fn of(loose: &Loose) -> Self {
+        if loose.is_ours {
+            return Self::AsTheyAre;
+        }
+        if loose.spans.iter().any(|span| span.stack != 0) {
+            return Self::OfTorch;
+        }
+        let has_functions = loose.spans.iter().any(|span| span.kind == SpanKind::Function);
+        if has_functions { Self::OfFunctions } else { Self::AsTheyAre }
+    }
+}
+
 /// The columns that grow thread by thread.
 #[derive(Default)]
 struct Columns {
@@ -296,14 +321,13 @@ struct Columns {
     instants: Vec<InstantRow>,
     nesting: Nesting,
     sites: SiteStacks,
-    /// By row: whether its stack is that of what is around it. Empty if the file has stacks of its own, or no functions.
+    /// By row: whether it has the stack of a forward operator if it is in a backward node.
     inherits_stack: Sparse<bool>,
 }
 
 impl Columns {
     fn add_threads(&mut self, loose: &Loose, order: &Order, clock: Clock) -> Vec<ThreadRow> {
-        let has_functions = loose.spans.iter().any(|span| span.kind == SpanKind::Function);
-        let finds_stacks = has_functions && loose.spans.iter().all(|span| span.stack == 0);
+        let stacks = Stacks::of(loose);
         let mut memory = order.memory(loose).into_iter().peekable();
         let mut spans = order.spans(loose).peekable();
         let mut threads = Vec::with_capacity(order.threads().len());
@@ -314,7 +338,7 @@ impl Columns {
                 while let Some(row) = memory.next_if(|row| row.thread == from && clock.ns(row.at) < start) {
                     self.add_memory(thread, row, clock);
                 }
-                self.add_span(loose, span, start, finds_stacks);
+                self.add_span(loose, span, start, stacks);
             }
             while let Some(row) = memory.next_if(|row| row.thread == from) {
                 self.add_memory(thread, row, clock);
@@ -333,7 +357,7 @@ impl Columns {
     }
 
     #[inline]
-    fn add_span(&mut self, loose: &Loose, span: &LooseSpan, start: u64, finds_stacks: bool) {
+    fn add_span(&mut self, loose: &Loose, span: &LooseSpan, start: u64, stacks: Stacks) {
         let spans = &mut self.spans;
         let row = spans.len();
         spans.start.push(start);
@@ -361,8 +385,11 @@ impl Columns {
                 spans.details.set(row, spans.detail_rows.len() as u32);
             }
         }
-        if finds_stacks {
+        if stacks == Stacks::OfFunctions {
             self.add_stack_around(loose, row, parent);
+        }
+        if stacks != Stacks::AsTheyAre && span.kind != SpanKind::Function {
+            self.inherits_stack.set(row, true);
         }
     }
 
@@ -377,7 +404,6 @@ impl Columns {
             self.sites.enter(row, with_itself, parent);
         } else {
             self.sites.enter(row, 0, parent);
-            self.inherits_stack.set(row, true);
         }
     }
 

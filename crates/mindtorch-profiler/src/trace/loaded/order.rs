@@ -71,8 +71,8 @@ impl Order {
     }
 }
 
-/// The threads that have events, in the order of the file. This profiler names its threads in their order, and only those
-/// that have events, though some may be a device's.
+/// The threads that have events, in the order in which the file names them, and then those without names. This profiler names
+/// only those that have events, though some may be a device's.
 fn threads(loose: &Loose) -> Vec<u32> {
     let mut is_used = vec![false; loose.threads.len()];
     let spans = loose.spans.iter().map(|span| span.thread);
@@ -83,8 +83,6 @@ fn threads(loose: &Loose) -> Vec<u32> {
         is_used[thread] || loose.is_ours && loose.threads[thread].label != 0
     };
     let mut threads: Vec<u32> = (0..loose.threads.len() as u32).filter(is_row).collect();
-    if loose.is_ours {
-        threads.sort_by_key(|&thread| loose.threads[thread as usize].label.wrapping_sub(1));
-    }
+    threads.sort_by_key(|&thread| loose.threads[thread as usize].label.wrapping_sub(1));
     threads
 }
