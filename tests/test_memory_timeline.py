@@ -145,7 +145,7 @@ def test_gradients_and_state_are_there_though_nothing_happens_to_them(tmp_path: 
 
 
 def test_the_state_of_an_optimiser_of_ones_own_is_state(tmp_path: Path) -> None:
-    class Averaging(torch.optim.Optimizer):  # type: ignore[misc, name-defined]
+    class Averaging(torch.optim.Optimizer):  # type: ignore[misc]
         def __init__(self, params: Any) -> None:
             super().__init__(params, {})
 
@@ -281,7 +281,8 @@ def test_the_objects_of_torchs_profile(tmp_path: Path) -> None:
     with recording() as prof:
         out = model(batch)
         out.add_(1)
-    assert prof.mem_tl is None
+    before: object = prof.mem_tl
+    assert before is None
     found = prof._memory_profile()
     times = [time for time, _, _, _ in found.timeline]
     assert times == sorted(times)

@@ -46,7 +46,7 @@ impl Given {
             MemoryRole::Activation => self.activation = true,
             MemoryRole::Parameter => self.parameter = true,
             MemoryRole::AutogradDetail | MemoryRole::Derived | MemoryRole::Gradient | MemoryRole::OptimizerState => {
-                self.derived = true
+                self.derived = true;
             }
         }
     }
