@@ -222,9 +222,10 @@ def test_a_million_rows_take_well_under_a_second() -> None:
             with record_function("s"):
                 pass
     frame = prof.events().data_frame()
-    before = time.perf_counter()
+    # Of the processor, which others may use as well.
+    before = time.process_time()
     table = pa.table(frame)
-    taken = time.perf_counter() - before
+    taken = time.process_time() - before
     assert table.num_rows == 1_000_000
     assert taken < 1, taken
     # Starts are the recording's own memory: a second table has the same.

@@ -216,7 +216,7 @@ class EventList(LazyList["_Event"]):
     def data_frame(self) -> DataFrame:
         """Return the list as a table of columns, which polars, pandas, DuckDB and pyarrow read without copying it.
 
-        ``polars.DataFrame(events.data_frame())``. They read the list itself, too, where they do not take it for any list.
+        ``polars.DataFrame(events.data_frame())``. Those that do not take it for any list read the list itself, too.
         What the columns are is in ``docs/data_frames.md``.
 
         Raises:
