@@ -184,7 +184,6 @@ def test_the_list_itself_is_read_by_what_asks_for_the_interface(recorded: Any) -
     table = pa.RecordBatchReader.from_stream(events).read_all()
     assert table.num_rows == len(events)
     assert pa.schema(events) == table.schema
-    assert len(pd.DataFrame.from_arrow(events)) == len(events)
 
 
 @pytest.mark.parametrize("reader", READERS)

@@ -122,9 +122,9 @@ impl AverageColumns {
         let amounts = [row.cpu_memory, row.self_cpu_memory, row.device_memory, row.self_device_memory, flops];
         self.amounts.iter_mut().zip(amounts).for_each(|(column, amount)| column.push(Some(amount)));
         if row.inputs == Inputs::NONE {
-            self.inputs.push_null()
+            self.inputs.push_null();
         } else {
-            self.inputs.push(row.inputs)
+            self.inputs.push(row.inputs);
         }
         if row.stack.is_empty() {
             self.stacks.push_null();
