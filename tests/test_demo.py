@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -48,10 +49,15 @@ def test_writes_the_trace_that_it_names(output: tuple[str, Path], device: str) -
         assert annotations.count(part) == 8
 
 
-def test_draws_memory_for_each_device(output: tuple[str, Path]) -> None:
+@pytest.mark.parametrize("device", ["cpu", "npu"])
+def test_draws_time_and_memory_of_each_device(output: tuple[str, Path], device: str) -> None:
     printed, directory = output
-    assert "demo-output/memory.svg" in printed
-    picture = ET.fromstring((directory / "demo-output" / "memory.svg").read_text(encoding="utf-8"))
-    assert len(picture.findall(".//{*}polyline")) == 2
-    # One sample before the first step, and one after each of a step's four parts.
-    assert len(picture.findall(".//{*}circle")) == 2 * (1 + 4 * 8)
+    for name in (f"demo-output/flames-{device}.svg", f"demo-output/memory-{device}.html"):
+        assert name in printed
+    picture = ET.fromstring((directory / f"demo-output/flames-{device}.svg").read_text(encoding="utf-8"))
+    titles = [title.text or "" for title in picture.findall(".//{*}title")]
+    assert any("forward" in title for title in titles)
+    page = (directory / f"demo-output/memory-{device}.html").read_text(encoding="utf-8")
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert json.loads(data)["device"].startswith(device)
+    assert json.loads(data)["peak"]["bytes"] > 0
