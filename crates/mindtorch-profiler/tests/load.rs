@@ -595,3 +595,49 @@ fn what_a_filter_takes_is_a_trace() {
     );
     assert_eq!(all.key_averages().to_string(), trace.key_averages().to_string());
 }
+
+/// The complete events of a file, by category, name and time.
+fn complete(file: &Value) -> HashMap<(String, String, String, String), Vec<Value>> {
+    let mut found: HashMap<_, Vec<Value>> = HashMap::new();
+    for event in file["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X") {
+        let text = |key: &str| event[key].to_string();
+        found.entry((text("cat"), text("name"), text("ts"), text("dur"))).or_default().push(event.clone());
+    }
+    found
+}
+
+#[test]
+fn what_torch_wrote_is_written_again() {
+    for name in
+        ["gpu_full.json.gz", "gpu_plain.json.gz", "modules.json.gz", "observer.json.gz", "stack_verbose.json.gz"]
+    {
+        let trace = load(name);
+        let mut ours = Vec::new();
+        trace.chrome_trace().name(name).write(&mut ours).unwrap();
+        let (torch, ours): (Value, Value) = (json(name), serde_json::from_slice(&ours).unwrap());
+        for key in ["deviceProperties", "trace_id", "host_name", "baseTimeNanoseconds", "cuda_driver_version"] {
+            assert_eq!(ours[key], torch[key], "{name}: {key}");
+        }
+        let (torch, mut ours) = (complete(&torch), complete(&ours));
+        // These are numbered anew; and backward nodes have the stacks of their operators.
+        let is_renumbered = |key: &str| {
+            let ids = ["External id", "correlation", "Ev Idx", "Python id", "Python parent id", "Python thread"];
+            ids.contains(&key) || key == "Call stack"
+        };
+        for (what, events) in torch {
+            let found = ours.remove(&what).unwrap_or_else(|| panic!("{name}: {what:?} is missing"));
+            assert_eq!(found.len(), events.len(), "{name}: {what:?}");
+            for (event, found) in events.iter().zip(&found) {
+                assert_eq!((&found["pid"], &found["tid"]), (&event["pid"], &event["tid"]), "{name}: {what:?}");
+                for (key, value) in event["args"].as_object().unwrap().iter().filter(|(key, _)| !is_renumbered(key)) {
+                    // Where a function was called is known by the line and the function around it. That of a module is none
+                    // that has a file, and the outermost has none around it.
+                    if key != "CallFrom" || found["args"].get(key).is_some() {
+                        assert_eq!(found["args"].get(key), Some(value), "{name}: {what:?}: {key}");
+                    }
+                }
+            }
+        }
+        assert!(ours.is_empty(), "{name}: {:?}", ours.keys());
+    }
+}

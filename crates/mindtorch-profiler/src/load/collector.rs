@@ -123,6 +123,8 @@ impl Collector {
         loose.lost = head.lost;
         loose.origin = head.origin;
         loose.origin.skipped += skipped;
+        // What a file does not say is not to be found out here.
+        loose.origin.device_properties.get_or_insert_with(|| "[]".to_owned());
         labels.finish(&names, &mut loose);
         loose.capture = head.capture | shown(&loose, head.capture);
         loose.names = names.into_texts();

@@ -2,6 +2,7 @@
 
 use super::collector::Collector;
 use super::event::Event;
+use super::instants::float;
 use super::key::Key;
 use super::notes::is_memory_use;
 use super::verbatim::Broken;
@@ -57,10 +58,19 @@ impl Collector {
         }
         work.device = clamped(device);
         work.stream = stream as u32;
-        work.extra = self.extra(event, text)?;
+        if !self.follows_from(&work, event, text) {
+            work.extra = self.extra(event, text)?;
+        }
         self.note_accelerator(&event.category, text);
         self.loose.device.push(work);
         Ok(())
+    }
+
+    /// Whether all that is said beside is how quickly memory was moved, and that follows from the rest.
+    fn follows_from(&self, work: &LooseDevice, event: &Event, text: &[u8]) -> bool {
+        let Some(bandwidth) = event.arg(Key::BANDWIDTH) else { return false };
+        let is_alone = self.runs.extra.is_one(bandwidth);
+        is_alone && work.duration > 0 && float(&bandwidth.value, text) == Some(work.bytes as f64 / work.duration as f64)
     }
 }
 

@@ -40,7 +40,7 @@ impl Head {
             "with_flops" if is_switch(value) => self.switch(Capture::FLOPS, value),
             "deviceProperties" => {
                 let list = verbatim(value.raw(text), Form::Value)?;
-                origin.device_properties = Some(list).filter(|list| list.starts_with('[') && list != "[]");
+                origin.device_properties = Some(list).filter(|list| list.starts_with('['));
             }
             _ => {
                 let json = verbatim(value.raw(text), Form::Value)?;

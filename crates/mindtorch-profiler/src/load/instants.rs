@@ -92,8 +92,8 @@ impl Collector {
     }
 }
 
-/// A counter's value. Those that JSON has no number for are strings.
-fn float(value: &Value, text: &[u8]) -> Option<f64> {
+/// A number. Those that JSON has no number for are strings.
+pub(super) fn float(value: &Value, text: &[u8]) -> Option<f64> {
     let text = match value.kind {
         Kind::Int(_) | Kind::Number | Kind::NotFinite => value.raw(text),
         Kind::Text { .. } => value.content(text),

@@ -56,6 +56,7 @@ keys! {
     DEVICE = "device",
     STREAM = "stream",
     BYTES_MOVED = "bytes",
+    BANDWIDTH = "memory bandwidth (GB/s)",
     FLOPS = "Flops",
     NOTE = "note",
     FINISHED = "finished",
@@ -172,6 +173,11 @@ impl Keys {
     }
 
     fn key(&mut self, text: &[u8]) -> Key {
+        // Whatever the accelerator is called, its memory is that of the accelerator.
+        let text = match memchr::memmem::find(text, b"_memory_allocated_") {
+            Some(at) if &text[..at] != b"cpu" => &[b"npu", &text[at..]].concat(),
+            _ => text,
+        };
         let known = Key::TEXTS.iter().position(|known| !known.is_empty() && known.as_bytes() == text);
         let first_other = Key::TEXTS.len();
         let known = known.or_else(|| Some(first_other + self.others.iter().position(|other| **other == *text)?));

@@ -32,6 +32,11 @@ impl Run {
         self.last = place;
     }
 
+    /// Whether it is this argument and nothing else.
+    pub(super) fn is_one(&self, argument: &Argument) -> bool {
+        matches!(&self.pieces[..], [piece] if *piece == (argument.start..argument.value.end))
+    }
+
     /// The arguments as members of an object.
     #[inline]
     pub(super) fn text<'a>(&'a mut self, text: &'a [u8]) -> &'a [u8] {

@@ -48,7 +48,7 @@ fn read() -> Trace {
         ]
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .to_vec(),
-        skipped: 0,
+        ..Origin::default()
     };
     let category = add_name(&mut trace, "cuda_driver");
     trace.spans.category.set(1, category);
