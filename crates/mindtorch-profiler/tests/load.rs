@@ -284,6 +284,10 @@ fn device_times_are_those_of_the_table_that_torch_printed() {
         assert_eq!(torch_time(found.cpu_total_ns), row["cpu"], "{name}");
     }
     assert!(compared > 30, "{compared}");
+    // Scopes on the device have a row of their own, and are no work.
+    let steps: Vec<_> = averages.rows().iter().filter(|row| &*row.key == "ProfilerStep*").collect();
+    assert_eq!(steps.iter().map(|row| (row.is_device(), row.count)).collect::<Vec<_>>(), [(false, 3), (true, 6)]);
+    assert!(averages.to_string().contains("Self CUDA time total: 182.615us"));
 }
 
 #[test]

@@ -130,13 +130,20 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub(super) fn string(&mut self) -> Read<Value> {
         let start = self.at;
-        let mut at = start + 1;
+        let is_escaped = self.skip_string()?;
+        Ok(Value { kind: Kind::Text { is_escaped }, start, end: self.at })
+    }
+
+    /// Passes over a string, and says whether there is a backslash in it.
+    #[inline]
+    fn skip_string(&mut self) -> Read<bool> {
+        let mut at = self.at + 1;
         let mut is_escaped = false;
         loop {
             at = quote_or_backslash(self.text, at).ok_or(Stop::More)?;
             if self.text[at] == b'"' {
                 self.at = at + 1;
-                return Ok(Value { kind: Kind::Text { is_escaped }, start, end: self.at });
+                return Ok(is_escaped);
             }
             is_escaped = true;
             at += 2;
@@ -144,52 +151,71 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads a value. What is nested in it has matching brackets and whole strings; [`super::verbatim`] looks closer.
-    #[inline]
     pub(super) fn value(&mut self) -> Read<Value> {
-        match self.peek_past_blanks()? {
-            b'"' => self.string(),
-            b'[' | b'{' => self.nested(),
-            _ => self.scalar(),
-        }
+        let mut value = Value::default();
+        self.value_into(&mut value)?;
+        Ok(value)
     }
 
-    fn nested(&mut self) -> Read<Value> {
-        let start = self.at;
+    /// The same, to where the value is wanted: passing it on takes longer than many a value takes to read.
+    #[inline]
+    pub(super) fn value_into(&mut self, value: &mut Value) -> Read<()> {
+        let byte = self.peek_past_blanks()?;
+        value.start = self.at;
+        match byte {
+            b'"' => value.kind = Kind::Text { is_escaped: self.skip_string()? },
+            b'[' | b'{' => {
+                self.skip_nested()?;
+                value.kind = Kind::Nested;
+            }
+            _ => self.scalar(&mut value.kind)?,
+        }
+        value.end = self.at;
+        Ok(())
+    }
+
+    fn skip_nested(&mut self) -> Read<()> {
         // For every open bracket a bit, the innermost last: whether it is a list.
         let mut lists = 0u128;
         let mut depth = 0;
+        let mut at = self.at;
         loop {
-            match self.peek()? {
+            let byte = *self.text.get(at).ok_or(Stop::More)?;
+            match byte {
                 b'"' => {
-                    self.string()?;
+                    self.at = at;
+                    self.skip_string()?;
+                    at = self.at;
                     continue;
                 }
-                bracket @ (b'[' | b'{') => {
+                b'[' | b'{' => {
                     if depth == DEEPEST {
+                        self.at = at;
                         return Err(Stop::Expected("a value that is nested less than 128 deep"));
                     }
                     depth += 1;
-                    lists = lists << 1 | u128::from(bracket == b'[');
+                    lists = lists << 1 | u128::from(byte == b'[');
                 }
-                bracket @ (b']' | b'}') => {
-                    if (lists & 1 == 1) != (bracket == b']') {
+                b']' | b'}' => {
+                    if (lists & 1 == 1) != (byte == b']') {
+                        self.at = at;
                         return Err(Stop::Expected(if lists & 1 == 1 { "`]`" } else { "`}`" }));
                     }
                     lists >>= 1;
                     depth -= 1;
                     if depth == 0 {
-                        self.at += 1;
-                        return Ok(Value { kind: Kind::Nested, start, end: self.at });
+                        self.at = at + 1;
+                        return Ok(());
                     }
                 }
                 _ => {}
             }
-            self.at += 1;
+            at += 1;
         }
     }
 
     #[inline]
-    fn scalar(&mut self) -> Read<Value> {
+    fn scalar(&mut self, kind: &mut Kind) -> Read<()> {
         let start = self.at;
         let mut at = start;
         let is_negative = self.peek()? == b'-';
@@ -203,11 +229,11 @@ impl<'a> Cursor<'a> {
                 let digits = at - first_digit;
                 let has_leading_zero = digits > 1 && self.text[first_digit] == b'0';
                 if digits == 0 || digits > 18 || has_leading_zero || !is_delimiter(byte) {
-                    return self.other_scalar(start);
+                    return self.other_scalar(kind);
                 }
                 self.at = at;
-                let number = if is_negative { -number } else { number };
-                return Ok(Value { kind: Kind::Int(number), start, end: at });
+                *kind = Kind::Int(if is_negative { -number } else { number });
+                return Ok(());
             }
             number = number.wrapping_mul(10).wrapping_add(i64::from(digit));
             at += 1;
@@ -215,10 +241,10 @@ impl<'a> Cursor<'a> {
     }
 
     #[cold]
-    fn other_scalar(&mut self, start: usize) -> Read<Value> {
-        let rest = &self.text[start..];
+    fn other_scalar(&mut self, kind: &mut Kind) -> Read<()> {
+        let rest = &self.text[self.at..];
         let length = rest.iter().position(|&byte| is_delimiter(byte)).ok_or(Stop::More)?;
-        let kind = match &rest[..length] {
+        *kind = match &rest[..length] {
             b"true" => Kind::True,
             b"false" => Kind::False,
             b"null" => Kind::Null,
@@ -226,8 +252,8 @@ impl<'a> Cursor<'a> {
             token if number::is_number(token) => Kind::Number,
             _ => return Err(Stop::Expected("a value")),
         };
-        self.at = start + length;
-        Ok(Value { kind, start, end: self.at })
+        self.at += length;
+        Ok(())
     }
 
     /// Reads a time in microseconds, as nanoseconds. `None` is a value that is not a number, or out of all proportion.

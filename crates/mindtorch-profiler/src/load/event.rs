@@ -46,11 +46,11 @@ impl Event {
                     let content = if phase.is_text() { phase.content(cursor.text) } else { &[] };
                     self.phase = if let [phase] = content { *phase } else { 0 };
                 }
-                Key::CATEGORY => self.category = cursor.value()?,
-                Key::NAME => self.name = cursor.value()?,
-                Key::PROCESS => self.process = cursor.value()?,
-                Key::THREAD => self.thread = cursor.value()?,
-                Key::ID => self.id = cursor.value()?,
+                Key::CATEGORY => cursor.value_into(&mut self.category)?,
+                Key::NAME => cursor.value_into(&mut self.name)?,
+                Key::PROCESS => cursor.value_into(&mut self.process)?,
+                Key::THREAD => cursor.value_into(&mut self.thread)?,
+                Key::ID => cursor.value_into(&mut self.id)?,
                 Key::TIME => self.time = cursor.time()?,
                 Key::DURATION => self.duration = cursor.time()?,
                 Key::ARGS if cursor.peek_past_blanks()? == b'{' => {
@@ -63,9 +63,14 @@ impl Event {
     }
 
     fn clear(&mut self) {
-        let mut args = std::mem::take(&mut self.args);
-        args.clear();
-        *self = Self { args, ..Self::default() };
+        self.phase = 0;
+        // One by one: a whole event made anew would be moved.
+        for value in [&mut self.category, &mut self.name, &mut self.process, &mut self.thread, &mut self.id] {
+            *value = Value::default();
+        }
+        self.time = None;
+        self.duration = None;
+        self.args.clear();
     }
 
     #[inline]
@@ -78,8 +83,10 @@ impl Event {
             if key == Key::END {
                 return Ok(());
             }
-            let value = cursor.value()?;
-            self.args.push(Argument { key, start: member.start, value });
+            self.args.push(Argument { key, start: member.start, value: Value::default() });
+            if let Some(argument) = self.args.last_mut() {
+                cursor.value_into(&mut argument.value)?;
+            }
         }
     }
 

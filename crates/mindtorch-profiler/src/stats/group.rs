@@ -6,7 +6,7 @@ use super::times::{Row, Times};
 use super::visible::Visible;
 use crate::names::{Inputs, STACKS, Stack};
 use crate::recorder::{Device, SpanKind};
-use crate::trace::{MemoryRow, Sparse, Trace, key};
+use crate::trace::{DeviceKind, MemoryRow, Sparse, Trace, key};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -282,15 +282,21 @@ impl<'a> Grouping<'a> {
     }
 
     fn add_device_spans(&mut self) {
-        let mut by_name: FxHashMap<(u32, u16), usize> = FxHashMap::default();
+        let mut by_key: FxHashMap<(u32, u16, bool), usize> = FxHashMap::default();
         for row in &self.trace.device {
             let device = if self.by.device { row.device } else { 0 };
-            let known = by_name.get(&(row.name, device)).copied().filter(|_| !self.is_single);
+            // Scopes of the program have groups of their own: their time is not work.
+            let is_annotation = row.kind == DeviceKind::Annotation;
+            let key = (self.keys[row.name as usize], device, is_annotation);
+            let known = by_key.get(&key).copied().filter(|_| !self.is_single);
             let group = known.unwrap_or_else(|| {
-                let key = Arc::clone(&self.trace.names[row.name as usize]);
-                self.push(Average { device: Device::Npu(row.device), ..Average::new(key) }, Details::default())
+                let text =
+                    if self.is_single { &self.trace.names[row.name as usize] } else { &self.key_texts[key.0 as usize] };
+                let kind = is_annotation.then_some(SpanKind::Annotation);
+                let sums = Average { device: Device::Npu(row.device), kind, ..Average::new(Arc::clone(text)) };
+                self.push(sums, Details::default())
             });
-            by_name.insert((row.name, device), group);
+            by_key.insert(key, group);
             self.times[group].count += 1;
             self.times[group].first_start = self.times[group].first_start.min(row.start);
             let sums = &mut self.groups[group].sums;
