@@ -249,7 +249,7 @@ impl<'a> Cursor<'a> {
             b"false" => Kind::False,
             b"null" => Kind::Null,
             b"NaN" | b"nan" | b"-nan" | b"Infinity" | b"-Infinity" | b"inf" | b"-inf" => Kind::NotFinite,
-            token if number::is_number(token) => Kind::Number,
+            token if number::is_number(token) => number::whole(token).map_or(Kind::Number, Kind::Int),
             _ => return Err(Stop::Expected("a value")),
         };
         self.at += length;
@@ -319,6 +319,8 @@ mod tests {
             (" -7}", Kind::Int(-7)),
             ("0]", Kind::Int(0)),
             ("999999999999999999,", Kind::Int(999_999_999_999_999_999)),
+            ("9223372036854775807,", Kind::Int(i64::MAX)),
+            ("-9223372036854775808,", Kind::Int(i64::MIN)),
             ("18446744073709551615,", Kind::Number),
             ("1.5e3 ", Kind::Number),
             ("-0.0,", Kind::Number),

@@ -104,7 +104,7 @@ impl Labels {
         let mut taken = FxHashSet::default();
         let thread = |key: &(Place, Place)| {
             let (label, name) = labels.get(key).copied().unwrap_or((0, 0));
-            let os_id = if key.1.is_name { 0 } else { key.1.number.max(0) as u64 };
+            let os_id = if key.1.is_name { 0 } else { key.1.number as u64 };
             let shown = distinct(os_id, key.0, &mut taken);
             let given = Some(names.get(name)).filter(|name| !name.is_empty());
             let name = given.and_then(|given| thread_name(given, os_id, process_name.as_deref()));
@@ -122,7 +122,7 @@ impl Labels {
 /// one process, and threads with one number would become one.
 fn distinct(os_id: u64, process: Place, taken: &mut FxHashSet<u64>) -> u64 {
     let of_process = (process.number as u64) << 32 | os_id & u64::from(u32::MAX);
-    let mut numbers = std::iter::once(os_id).chain(of_process..=i64::MAX as u64).chain(1..);
+    let mut numbers = std::iter::once(os_id).chain(of_process..u64::MAX).chain(1..);
     numbers.find(|&number| taken.insert(number)).unwrap_or(os_id)
 }
 
@@ -142,6 +142,7 @@ fn place(value: &Value, text: &[u8], names: &mut LoadedNames) -> Place {
     match value.kind {
         Kind::Int(number) => Place { number, is_name: false },
         Kind::Text { .. } => Place { number: names.of_string(value, text).into(), is_name: true },
-        _ => Place::default(),
+        // The numbers of threads may need all 64 bits.
+        _ => Place { number: value.unsigned(text).unwrap_or(0) as i64, is_name: false },
     }
 }

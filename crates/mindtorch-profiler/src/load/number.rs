@@ -72,6 +72,11 @@ fn exponent(text: &[u8]) -> i64 {
     sign * number
 }
 
+/// A whole number, if it fits.
+pub(super) fn whole(token: &[u8]) -> Option<i64> {
+    std::str::from_utf8(token).ok()?.parse().ok()
+}
+
 /// Whether this is a number of JSON.
 pub(super) fn is_number(token: &[u8]) -> bool {
     let token = token.strip_prefix(b"-").unwrap_or(token);
