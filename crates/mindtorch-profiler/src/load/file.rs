@@ -190,8 +190,9 @@ impl FileReader {
     /// The text is over.
     fn end(self, base: u64, text: &[u8], done: usize) -> Result<Trace, LoadError> {
         let rest = text[done..].trim_ascii();
+        let begins_event = !rest.strip_prefix(b",").unwrap_or(rest).trim_ascii().is_empty();
         // Programs that may be killed leave the bracket out, and the format lets them.
-        let is_open_list = self.is_list && matches!(self.state, State::Events { .. }) && matches!(rest, b"" | b",");
+        let is_open_list = self.is_list && matches!(self.state, State::Events { .. }) && !begins_event;
         if self.state == State::End || is_open_list {
             return self.finish(base + text.len() as u64);
         }
@@ -199,9 +200,7 @@ impl FileReader {
             State::Start if base == 0 && rest.is_empty() => "the file is empty: this is not a Chrome trace",
             State::Start | State::Head { .. } if !self.has_events => "the text ends before `traceEvents`",
             State::Start | State::Head { .. } => "the text ends before its last `}`",
-            State::Events { .. } if rest.trim_ascii_start().trim_start_matches_comma().is_empty() => {
-                "the text ends before the `]` of the events"
-            }
+            State::Events { .. } if !begins_event => "the text ends before the `]` of the events",
             State::Events { .. } => "the text ends within an event",
             State::End => "the text has ended",
         };
@@ -226,16 +225,6 @@ impl FileReader {
     fn fail(self, offset: u64, what: String) -> LoadError {
         let partial = if self.collector.is_empty() { None } else { self.collector.finish().ok() };
         LoadError::new(offset, what, partial)
-    }
-}
-
-trait TrimComma {
-    fn trim_start_matches_comma(&self) -> &[u8];
-}
-
-impl TrimComma for [u8] {
-    fn trim_start_matches_comma(&self) -> &[u8] {
-        self.strip_prefix(b",").unwrap_or(self).trim_ascii()
     }
 }
 
