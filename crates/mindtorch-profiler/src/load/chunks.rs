@@ -25,16 +25,23 @@ impl Chunk {
         &self.bytes[self.start..]
     }
 
-    /// Puts text in front.
-    pub(super) fn prepend(&mut self, text: &[u8]) {
-        if let Some(start) = self.start.checked_sub(text.len()) {
-            self.bytes[start..self.start].copy_from_slice(text);
-            self.start = start;
-        } else {
-            let mut bytes = Vec::with_capacity(text.len() + self.text().len());
-            bytes.extend_from_slice(text);
-            bytes.extend_from_slice(self.text());
-            *self = Self { bytes, start: 0 };
+    /// Forgets the first bytes.
+    pub(super) fn drop_front(&mut self, length: usize) {
+        self.start += length;
+    }
+
+    /// Puts the next piece behind this one, or rather this one in front of it, if it fits. Gives back what is not needed.
+    pub(super) fn join(&mut self, mut next: Self) -> Self {
+        match next.start.checked_sub(self.text().len()) {
+            Some(start) => {
+                next.bytes[start..next.start].copy_from_slice(self.text());
+                next.start = start;
+                std::mem::replace(self, next)
+            }
+            None => {
+                self.bytes.extend_from_slice(next.text());
+                next
+            }
         }
     }
 }

@@ -55,7 +55,7 @@ impl Collector {
             (b'B', Some(time)) => {
                 let thread = self.thread(event, text);
                 self.pair(thread, time, self.loose.spans.len() as u32);
-                self.add_span(event, text, (time, 0), (SpanKind::Annotation, true))?;
+                self.add_span(event, text, (time, 0), kind_of_begin(event, text))?;
             }
             (b'E', Some(time)) => {
                 let thread = self.thread(event, text);
@@ -85,13 +85,7 @@ impl Collector {
     #[inline]
     fn add_complete(&mut self, event: &Event, text: &[u8], time: i64) -> Result<(), Broken> {
         let duration = event.duration.unwrap_or(0).max(0) as u64;
-        let category = match event.category.kind {
-            Kind::Text { .. } => Category::of(event.category.content(text)),
-            // The list that torch's `EventList` writes.
-            _ if event.process.raw(text) == b"\"CPU functions\"" => Category::Span(SpanKind::Op, false),
-            _ if event.process.raw(text) == b"\"CUDA functions\"" => Category::Device(DeviceKind::Kernel),
-            _ => Category::Span(SpanKind::Annotation, true),
-        };
+        let category = category(event, text);
         match category {
             Category::Span(kind, has_own) => self.add_span(event, text, (time, duration), (kind, has_own)),
             Category::Device(kind) => self.add_device(event, text, (time, duration), kind),
@@ -129,6 +123,24 @@ impl Collector {
         loose.capture = head.capture | shown(&loose, head.capture);
         loose.names = names.into_texts();
         loose.build()
+    }
+}
+
+fn category(event: &Event, text: &[u8]) -> Category {
+    match event.category.kind {
+        Kind::Text { .. } => Category::of(event.category.content(text)),
+        // The list that torch's `EventList` writes.
+        _ if event.process.raw(text) == b"\"CPU functions\"" => Category::Span(SpanKind::Op, false),
+        _ if event.process.raw(text) == b"\"CUDA functions\"" => Category::Device(DeviceKind::Kernel),
+        _ => Category::Span(SpanKind::Annotation, true),
+    }
+}
+
+/// What a span is that has a beginning of its own. Devices have none such, whatever it says.
+fn kind_of_begin(event: &Event, text: &[u8]) -> (SpanKind, bool) {
+    match category(event, text) {
+        Category::Span(kind, has_own) => (kind, has_own),
+        Category::Device(_) | Category::Window => (SpanKind::Annotation, false),
     }
 }
 

@@ -59,43 +59,37 @@ impl FileReader {
         // Where in the text the present piece begins.
         let mut base = 0u64;
         let mut chunk = Chunk::default();
-        let mut done = 0;
+        let mut wanted = 1;
         loop {
-            let next = match chunks.next() {
-                None => None,
-                Some(Ok(next)) => Some(next),
-                Some(Err(failure)) => {
-                    let offset = base + chunk.text().len() as u64;
-                    return Err(self.fail(offset, reading_failed(&failure)));
-                }
-            };
-            let is_last = next.is_none();
-            if let Some(mut next) = next {
-                next.prepend(&chunk.text()[done..]);
-                base += done as u64;
-                chunks.recycle(std::mem::replace(&mut chunk, next));
-                done = 0;
-            }
+            let end = fill(&mut chunk, chunks, wanted);
             let text = chunk.text();
-            let mut cursor = Cursor::new(text, done);
+            let mut cursor = Cursor::new(text, 0);
+            let mut done = 0;
             let stop = loop {
                 match self.step(&mut cursor) {
                     Ok(()) => done = cursor.at,
                     Err(stop) => break stop,
                 }
             };
-            match stop {
-                Stop::More if is_last => return self.end(base, text, done),
-                Stop::More if text.len() - done > LONGEST => {
-                    let what = format!("an event is longer than {LONGEST} bytes");
-                    return Err(self.fail(base + done as u64, what));
-                }
-                Stop::More => {}
-                Stop::Expected(expected) => {
-                    let what = self.unexpected(text, cursor.at, expected);
-                    return Err(self.fail(base + cursor.at as u64, what));
-                }
+            if let Stop::Expected(expected) = stop {
+                let what = self.unexpected(text, cursor.at, expected);
+                return Err(self.fail(base + cursor.at as u64, what));
             }
+            match end {
+                End::Of(None) => return self.end(base, text, done),
+                End::Of(Some(failure)) => return Err(self.fail(base + text.len() as u64, reading_failed(&failure))),
+                End::NotYet => {}
+            }
+            // An event that is not whole is read from its beginning. It is to be twice as long then: so it is not read
+            // once for every piece of it.
+            let rest = text.len() - done;
+            if rest > LONGEST {
+                let what = format!("an event is longer than {LONGEST} bytes");
+                return Err(self.fail(base + done as u64, what));
+            }
+            wanted = 2 * rest + 1;
+            base += done as u64;
+            chunk.drop_front(done);
         }
     }
 
@@ -226,6 +220,28 @@ impl FileReader {
         let partial = if self.collector.is_empty() { None } else { self.collector.finish().ok() };
         LoadError::new(offset, what, partial)
     }
+}
+
+/// Whether there is more text.
+enum End {
+    NotYet,
+    /// It is over, or it could not be read on.
+    Of(Option<ReadFailure>),
+}
+
+/// Reads pieces behind what is there until there is as much as is wanted.
+fn fill(chunk: &mut Chunk, chunks: &mut impl Chunks, wanted: usize) -> End {
+    while chunk.text().len() < wanted {
+        match chunks.next() {
+            None => return End::Of(None),
+            Some(Err(failure)) => return End::Of(Some(failure)),
+            Some(Ok(next)) => {
+                let used = chunk.join(next);
+                chunks.recycle(used);
+            }
+        }
+    }
+    End::NotYet
 }
 
 fn too_far_apart(offset: u64) -> LoadError {

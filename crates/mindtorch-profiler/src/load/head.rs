@@ -5,6 +5,7 @@ use super::text::unescape;
 use super::verbatim::{Broken, Form, verbatim};
 use crate::capture::Capture;
 use crate::trace::Origin;
+use rustc_hash::FxHashMap;
 
 /// No recording began later than this, in the year 2116.
 const LATEST_BASE: u64 = 1 << 62;
@@ -16,6 +17,8 @@ pub(super) struct Head {
     pub(super) capture: Capture,
     pub(super) lost: u64,
     pub(super) origin: Origin,
+    /// By key: its place in the metadata.
+    places: FxHashMap<String, usize>,
 }
 
 impl Head {
@@ -44,7 +47,8 @@ impl Head {
             }
             _ => {
                 let json = verbatim(value.raw(text), Form::Value)?;
-                match origin.metadata_json.iter_mut().find(|(known, _)| **known == *key) {
+                let place = *self.places.entry(key.to_string()).or_insert(origin.metadata_json.len());
+                match origin.metadata_json.get_mut(place) {
                     Some((_, known)) => *known = json,
                     None => origin.metadata_json.push((key.into_owned(), json)),
                 }
