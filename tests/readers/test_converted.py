@@ -24,12 +24,27 @@ torch: Any = mindtorch_v2
 
 
 def spans_of(path: Path) -> Counter[tuple[Any, ...]]:
-    """Every span, with the arguments that readers look at."""
-    keys = ("External id", "Sequence number", "correlation", "stream", "bytes", "Python id", "Python parent id")
+    """Every span, with the arguments that readers look at.
+
+    Numbers that tie events together are given anew when a file is written, so that they stand for the event that has
+    them: the operator of an external id, the work of a correlation.
+    """
+    spans = [event for event in events_of(path) if event["ph"] == "X" and event["cat"] != "Trace"]
+    work = {"kernel", "gpu_memcpy", "gpu_memset"}
+    operators, works = (
+        {event["args"].get(key): (event["name"], event["ts"]) for event in spans if event["cat"] in categories}
+        for key, categories in (("External id", {"cpu_op", "user_annotation"}), ("correlation", work))
+    )
+    keys = ("Sequence number", "stream", "bytes", "Python id", "Python parent id")
     return Counter(
-        (*(event[key] for key in ("cat", "name", "pid", "tid", "ts", "dur")), *(event["args"].get(key) for key in keys))
-        for event in events_of(path)
-        if event["ph"] == "X" and event["cat"] != "Trace"
+        (
+            *(event[key] for key in ("cat", "name", "pid", "tid", "ts", "dur")),
+            *(event["args"].get(key) for key in keys),
+            # A scope as the device saw it was launched by nobody.
+            event["cat"] == "gpu_user_annotation" or operators.get(event["args"].get("External id")),
+            works.get(event["args"].get("correlation")),
+        )
+        for event in spans
     )
 
 

@@ -324,7 +324,7 @@ fn assert_instants(file: &File, trace: &Trace) {
     for (slice, row) in allocations.values().zip(trace.memory()) {
         assert_eq!(slice.start, from + row.at_ns);
         assert_eq!(file.tracks[&slice.track].tid, Some(trace.threads()[row.thread].os_id));
-        let (id, kind) = if row.device == Device::Cpu { (-1, 0) } else { (1, 20) };
+        let (id, kind) = if row.device == Device::Cpu { (-1, 0) } else { (1, 1) };
         let Value::Object(mut args) = json!({
             "Total Reserved": row.reserved, "Total Allocated": row.allocated, "Bytes": row.bytes,
             "Device Id": id, "Device Type": kind, "Addr": row.address,

@@ -19,7 +19,7 @@ impl Category {
             b"cpu_op" => Self::Span(SpanKind::Op, false),
             b"user_annotation" => Self::Span(SpanKind::Annotation, false),
             b"python_function" => Self::Span(SpanKind::Function, false),
-            b"privateuse1_runtime" => Self::Span(SpanKind::Runtime, false),
+            b"cuda_runtime" => Self::Span(SpanKind::Runtime, false),
             b"kernel" => Self::Device(DeviceKind::Kernel),
             b"gpu_memcpy" => Self::Device(DeviceKind::Copy),
             b"gpu_memset" => Self::Device(DeviceKind::Set),

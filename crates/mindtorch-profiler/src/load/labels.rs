@@ -113,7 +113,8 @@ impl Labels {
         };
         loose.threads = self.keys.iter().map(thread).collect();
         loose.origin.process_name = process_name;
-        let guessed = self.guessed_accelerator.map(str::to_owned);
+        // Files of this profiler say what it is where it did anything.
+        let guessed = self.guessed_accelerator.filter(|_| !loose.is_ours).map(str::to_owned);
         loose.origin.accelerator = self.accelerator.or(guessed).filter(|name| name != "NPU");
     }
 }

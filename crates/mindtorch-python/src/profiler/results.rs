@@ -16,6 +16,9 @@ pub(crate) struct Results {
     pub(super) view: Arc<TraceView>,
 }
 
+/// Why a file could not be read to its end, and at which byte.
+type Problem = (String, u64);
+
 /// What events must share to be averaged together.
 #[derive(Clone, Copy)]
 pub(super) struct Groups {
@@ -42,7 +45,7 @@ impl Results {
     /// Reads a file. Gives the trace, or of a broken file what could be read, with the reason and the byte.
     #[staticmethod]
     #[expect(clippy::needless_pass_by_value, reason = "arguments that are converted arrive as values")]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<(Option<Self>, Option<(String, u64)>)> {
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<(Option<Self>, Option<Problem>)> {
         let results = |trace| Self { view: Arc::new(TraceView::new(trace)) };
         match py.detach(|| Trace::load(&path)) {
             Ok(trace) => Ok((Some(results(trace)), None)),

@@ -31,8 +31,9 @@ impl Accelerator {
             "HIP" => ("GPU", 6, "cuda_runtime"),
             "XPU" => ("XPU", 12, "xpu_runtime"),
             "MTIA" => ("MTIA", 19, "mtia_runtime"),
-            // Torch's number for one that is none of those that it knows by name.
-            other => (other, 20, "privateuse1_runtime"),
+            // In torch's dialect the accelerator is CUDA: programs that read it know no other, and TensorBoard's plugin shows no
+            // memory at all of a file with torch's number for other devices.
+            other => (other, 1, "cuda_runtime"),
         };
         let key = name.to_lowercase();
         Self {

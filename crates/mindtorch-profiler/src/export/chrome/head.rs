@@ -87,11 +87,12 @@ impl ChromeTrace<'_> {
         let found = if self.trace.header.origin.is_file() { Rank::ALONE } else { Rank::of_environment() };
         let Rank { rank, world_size } = self.rank.unwrap_or(found);
         let json = &mut writer.json;
-        json.raw("\"distributedInfo\":{\"backend\":\"\",\"rank\":");
+        // With blanks: HolisticTraceAnalysis looks for one in the text.
+        json.raw("\"distributedInfo\":{\"backend\": \"\", \"rank\": ");
         json.number(rank);
-        json.raw(",\"world_size\":");
+        json.raw(", \"world_size\": ");
         json.number(world_size);
-        json.raw(",\"pg_count\":0,\"pg_config\":[]},\n");
+        json.raw(", \"pg_count\": 0, \"pg_config\": []},\n");
     }
 
     /// That of this machine, unless the trace was read from a file, which may not say.

@@ -44,7 +44,8 @@ impl ChromeWriter<'_, '_> {
         line.micros(spans.duration.get(row));
         if kind != SpanKind::Function {
             line.raw(b",\"args\":{\"External id\":");
-            line.number(row as u64 + 1);
+            // A call of the runtime has the number of the operator that made it, by which programs find that.
+            line.number(spans.owner_of_launch(row) as u64 + 1);
             line.raw(b",\"Record function id\":");
             line.number(detail.map_or(0, |detail| detail.record_function.into()));
             // Spans are the first events, so their rows are their numbers.
