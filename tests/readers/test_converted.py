@@ -35,16 +35,19 @@ def spans_of(path: Path) -> Counter[tuple[Any, ...]]:
         {event["args"].get(key): (event["name"], event["ts"]) for event in spans if event["cat"] in categories}
         for key, categories in (("External id", {"cpu_op", "user_annotation"}), ("correlation", work))
     )
-    keys = ("Sequence number", "stream", "bytes", "Python id", "Python parent id")
+    # Not the parents of functions: they follow from times, and some of torch's end before what they contain does.
+    keys = ("Sequence number", "bytes", "Python id", "device", "stream")
+
+    def args(event: dict[str, Any]) -> Any:
+        # A scope as the device saw it was launched by nobody, and torch says no more of it than that it was there.
+        if event["cat"] == "gpu_user_annotation":
+            return None
+        found = event["args"]
+        related = operators.get(found.get("External id")), works.get(found.get("correlation"))
+        return *(found.get(key) for key in keys), *related
+
     return Counter(
-        (
-            *(event[key] for key in ("cat", "name", "pid", "tid", "ts", "dur")),
-            *(event["args"].get(key) for key in keys),
-            # A scope as the device saw it was launched by nobody.
-            event["cat"] == "gpu_user_annotation" or operators.get(event["args"].get("External id")),
-            works.get(event["args"].get("correlation")),
-        )
-        for event in spans
+        (*(event[key] for key in ("cat", "name", "pid", "tid", "ts", "dur")), args(event)) for event in spans
     )
 
 
@@ -55,8 +58,16 @@ def memory_of(path: Path) -> list[tuple[Any, ...]]:
 
 
 def arrows_of(path: Path) -> Counter[tuple[Any, ...]]:
-    ends = [event for event in events_of(path) if event["ph"] in {"s", "f"}]
-    return Counter((event["ph"], event["cat"], event["pid"], event["tid"], event["ts"]) for event in ends)
+    """Arrows from one event to another. Torch also draws ends of arrows that come from nowhere."""
+    starts, ends = (
+        {
+            (event["cat"], event["id"]): (event["pid"], event["tid"], event["ts"])
+            for event in events_of(path)
+            if event["ph"] == ph
+        }
+        for ph in ("s", "f")
+    )
+    return Counter((arrow[0], starts[arrow], ends[arrow]) for arrow in starts.keys() & ends.keys())
 
 
 @pytest.mark.parametrize("suffix", [".json", ".json.gz"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import gzip
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -45,9 +46,19 @@ def profile(library: Any) -> Any:
 
 
 def sizes(prof: Any, directory: Path) -> Sizes:
-    path = directory / "timeline.json"
+    """What there was of each category, first before the recording and then after each change.
+
+    Of the raw form: in the plain one, what happens within a microsecond is one change, and that is a matter of luck.
+    """
+    path = directory / "timeline.raw.json.gz"
     prof.export_memory_timeline(str(path), "cpu")
-    return [row[1:] for row in json.loads(path.read_text())[1]]
+    rows = [[0] * len(CATEGORIES)]
+    for time, _, change, category in json.loads(gzip.decompress(path.read_bytes())):
+        row = rows[-1] if time == -1 else rows[-1].copy()
+        row[category] += change
+        if time != -1:
+            rows.append(row)
+    return rows
 
 
 def recorded(library: Any, name: str, directory: Path) -> Sizes:
@@ -55,7 +66,7 @@ def recorded(library: Any, name: str, directory: Path) -> Sizes:
     gc.collect()
     with profile(library) as nothing:
         pass
-    others = (sizes(nothing, directory) or [[0] * len(CATEGORIES)])[-1]
+    others = sizes(nothing, directory)[-1]
     run = PROGRAMS[name](library)
     with profile(library) as prof:
         kept = run()
