@@ -6,13 +6,14 @@ import gzip
 import io
 import json
 import logging
+import os
 import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import mindtorch_v2 as torch
-from mindtorch_v2.profiler import Trace, TraceFormatError, profile, record_function
+from mindtorch_v2.profiler import Trace, TraceFormatError, profile, record_function, schedule
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,6 +132,30 @@ def test_what_an_open_file_raises_reaches_the_caller(prof: profile) -> None:
         prof.export_chrome_trace(io.StringIO())  # type: ignore[arg-type]
 
 
+def test_a_path_that_can_write_is_a_path(prof: profile, tmp_path: Path) -> None:
+    class Local:
+        """As pytest's own paths: its ``write`` begins the file anew."""
+
+        def __fspath__(self) -> str:
+            return str(tmp_path / "local.json")
+
+        def write(self, data: bytes) -> None:
+            raise AssertionError(data)
+
+    prof.export_chrome_trace(Local())
+    assert len(Trace.load(Local()).events()) == len(prof.events())
+
+
+def test_a_file_that_would_block_is_not_taken_for_written(prof: profile) -> None:
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with open(reader, "rb"), open(writer, "wb", buffering=0) as pipe:  # noqa: PTH123
+        while pipe.write(bytes(4096)) is not None:
+            pass
+        with pytest.raises(BlockingIOError):
+            prof.export_chrome_trace(pipe)
+
+
 def test_filters_choose_what_is_written(prof: profile) -> None:
     def written(**filters: Any) -> list[dict[str, Any]]:
         out = io.BytesIO()
@@ -146,7 +171,7 @@ def test_filters_choose_what_is_written(prof: profile) -> None:
     longest = max(everything, key=lambda event: event["dur"])
     assert longest in written(min_duration_us=longest["dur"])
     assert all(event["dur"] >= 50 for event in written(min_duration_us=50))
-    assert written(min_duration_us=float("inf")) == []
+    assert written(min_duration_us=float("inf")) == written(min_duration_us=1e306) == []
     first = next(event for event in prof.events() if event.name == "step").time_range
     within = written(time_range_us=(first.start, first.end))
     assert 0 < len(within) < len(everything)
@@ -203,6 +228,7 @@ def test_the_end_of_a_name_chooses_the_format(prof: profile, tmp_path: Path) -> 
         "a.folded": b"",
         "a.parquet": b"PAR1",
         "a.html": b"<!",
+        "a.raw.json": b"[[",
     }
     for name, begin in begins.items():
         prof.trace().export(tmp_path / name)
@@ -246,4 +272,35 @@ def test_exports_of_a_profiler_that_recorded_nothing_say_so(tmp_path: Path) -> N
             getattr(profile(), write)(tmp_path / "x")
     with pytest.raises(RuntimeError, match="Profiler must be"):
         profile().trace()
+    assert not list(tmp_path.iterdir())
+
+
+def test_files_of_events_have_all_cycles_that_are_kept(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="warmup"):
+        options = schedule(wait=0, warmup=0, active=1, repeat=2)
+    with profile(schedule=options, acc_events=True) as prof:
+        for name in ("first", "second"):
+            with record_function(name):
+                pass
+            prof.step()
+    graph = io.BytesIO()
+    prof.export_flame_graph(graph)
+    assert all(name in graph.getvalue() for name in (b"first", b"second"))
+    prof.export_parquet(tmp_path / "all.parquet")
+    prof.events().export_parquet(tmp_path / "events.parquet")
+    assert (tmp_path / "all.parquet").read_bytes() == (tmp_path / "events.parquet").read_bytes()
+
+
+def test_a_flame_graph_with_functions_has_operators_and_scopes(prof: profile) -> None:
+    graph = io.BytesIO()
+    prof.export_flame_graph(graph)
+    for name in (b"step", b"aten::addmm", b"test_trace.py"):
+        assert name in graph.getvalue()
+
+
+def test_a_memory_timeline_needs_memory(tmp_path: Path) -> None:
+    with profile() as prof, record_function("work"):
+        pass
+    with pytest.raises(ValueError, match="profile_memory=True"):
+        prof.trace().export_memory_timeline(tmp_path / "memory.html")
     assert not list(tmp_path.iterdir())

@@ -124,6 +124,12 @@ class ProfileResults(TraceFiles):
             raise NotStartedError(f"Profiler must be started before {purpose}: nothing was recorded yet")
         return results
 
+    def _all_results(self, purpose: str) -> Results:
+        results = self._recording.everything()
+        if results is None:
+            raise NotStartedError(f"Profiler must be started before {purpose}: nothing was recorded yet")
+        return results
+
     def _head(self, metadata: Mapping[str, str] | None = None) -> dict[str, Any]:
         return {
             "metadata": _metadata.entries(metadata or {}),
@@ -154,11 +160,8 @@ class ProfileResults(TraceFiles):
         self._check_events()
         if not self.with_stack:
             raise AssertionError("export_stacks() requires with_stack=True")
-        key = stack_metric(metric)
-        results = self._recording.everything()
-        if results is None:
-            raise NotStartedError("Profiler must be started before exporting stacks: nothing was recorded yet")
-        results.export_stacks(as_target(path), key)
+        target, key = as_target(path), stack_metric(metric)
+        self._all_results("exporting stacks").export_stacks(target, key)
 
 
 def us_since(start_ns: int) -> int:

@@ -305,6 +305,9 @@ class _KinetoProfile(TraceMetadata, TraceFiles):
     def _results(self, purpose: str) -> Results:
         return self._profiler(purpose)._results(purpose)
 
+    def _all_results(self, purpose: str) -> Results:
+        return self._profiler(purpose)._all_results(purpose)
+
     def _head(self, metadata: Mapping[str, str] | None = None) -> dict[str, Any]:
         added = {**self.preset_metadata, **self._trace_metadata, **(metadata or {})}
         return self._profiler("exporting it")._head(added)

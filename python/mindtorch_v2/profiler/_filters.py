@@ -108,9 +108,8 @@ def _range(time_range_us: tuple[float, float] | None) -> tuple[int, int] | None:
 def _nanoseconds(what: str, us: float) -> int:
     if isinstance(us, bool) or not isinstance(us, (int, float)):
         raise TypeError(f"{what} must be a number of microseconds, not {us!r}")
-    if us == float("inf"):
-        return 2**63 - 1
     # Not a number is not even that.
     if not us >= 0:
         raise ValueError(f"{what} must not be negative, not {us!r}")
-    return min(round(us * 1000), 2**63 - 1)
+    # What is longer than any recording may be infinite.
+    return 2**63 - 1 if us >= 2**53 else round(us * 1000)

@@ -122,8 +122,8 @@ class Trace(TraceFiles):
         """Write the file that the end of its name asks for.
 
         ``.json`` is a Chrome trace, ``.pftrace`` one for Perfetto, ``.speedscope.json`` one for speedscope, ``.svg`` a
-        flame graph, ``.folded`` or ``.txt`` folded stacks, ``.parquet`` a table of events, ``.html`` the memory
-        timeline. ``.gz`` behind it compresses.
+        flame graph, ``.folded`` or ``.txt`` folded stacks, ``.parquet`` a table of events, ``.html`` and ``.raw.json``
+        the memory timeline. ``.gz`` behind it compresses.
 
         Args:
             path: the file.
@@ -149,7 +149,15 @@ class Trace(TraceFiles):
         self._recording.export_stacks(as_target(path), stack_metric(metric))
 
     def export_memory_timeline(self, path: Path, device: str | _core.device | None = None) -> None:
-        """Write how much memory was in use for what, over time: see ``profile.export_memory_timeline``."""
+        """Write how much memory was in use for what, over time: see ``profile.export_memory_timeline``.
+
+        Of a trace that was read, what memory was for is not known: Chrome traces do not say.
+
+        Raises:
+            ValueError: no memory was recorded.
+        """
+        if not self._recording.events().profile_memory:
+            raise ValueError("the trace has no memory events: record it with profile_memory=True")
         from mindtorch_v2.profiler import _memory_profiler  # noqa: PLC0415 (few need it)
 
         wanted = _memory_profiler.default_device(self._recording) if device is None else device
@@ -166,6 +174,7 @@ class Trace(TraceFiles):
 # The more special first.
 _WRITERS = {
     ".speedscope.json": "export_speedscope",
+    ".raw.json": "export_memory_timeline",
     ".json": "export_chrome_trace",
     ".pftrace": "export_perfetto_trace",
     ".perfetto-trace": "export_perfetto_trace",

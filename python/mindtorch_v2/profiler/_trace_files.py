@@ -38,6 +38,10 @@ class TraceFiles:
         """Return the recording that is to be written."""
         raise NotImplementedError(purpose)
 
+    def _all_results(self, purpose: str) -> Results:
+        """Return all that ``events()`` has, of several cycles if they are kept."""
+        return self._results(purpose)
+
     def _head(self, metadata: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Return what files say of the recording beside its events, ``metadata`` among it."""
         raise NotImplementedError(metadata)
@@ -82,7 +86,7 @@ class TraceFiles:
             metric: ``self_cpu_time_total``, or one of the others of ``export_stacks`` for time on the device.
         """
         target, key = as_target(path), stack_metric(metric)
-        self._results("exporting a flame graph").export_flame_graph(target, key)
+        self._all_results("exporting a flame graph").export_flame_graph(target, key)
 
     def export_parquet(self, path: Path) -> None:
         """Write every event as a row of a Parquet file, for polars, pandas, DuckDB and others.
@@ -93,12 +97,14 @@ class TraceFiles:
             OSError: the file cannot be written. The recording is kept.
         """
         name = file_name(path)
-        self._results("exporting events").events().data_frame().export_parquet(name)
+        self._all_results("exporting events").events().data_frame().export_parquet(name)
 
 
 def as_target(path: Target) -> Any:
     """Return a file that is open as it is, and the name of any other."""
-    return path if hasattr(path, "write") else file_name(path)
+    # A path may have a method of this name, which is not that of a file.
+    given: Any = path
+    return given if hasattr(given, "write") and not hasattr(given, "__fspath__") else file_name(given)
 
 
 def file_name(path: Path) -> str:

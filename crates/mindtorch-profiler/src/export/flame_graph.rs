@@ -1,7 +1,7 @@
 //! Flame graphs: one SVG picture, which a browser shows, zooms and searches.
 
 use super::folded::{self, StackMetric};
-use super::path_tree::PathTree;
+use super::path_tree::{Frames, PathTree};
 use crate::trace::Trace;
 use inferno::flamegraph::{self, Options};
 use std::io::{self, Write};
@@ -19,7 +19,9 @@ pub(super) struct FlameGraph {
 impl FlameGraph {
     /// The picture of a trace; none if nothing took time.
     pub(super) fn of(trace: &Trace, metric: StackMetric) -> Option<Self> {
-        let mut tree = PathTree::of(trace, metric, on_one_line);
+        // Where functions are spans, the spans around an operator say all that its stack says, and the scopes as well.
+        let frames = if trace.has_functions() { Frames::Spans } else { Frames::Source };
+        let mut tree = PathTree::of(trace, metric, frames, on_one_line);
         let total = tree.total_ns();
         tree.merge_below(total / SMALLEST_PART);
         (total > 0).then_some(Self { tree, metric })

@@ -1,6 +1,6 @@
 //! Folded stacks: the times of a trace by path, a line each, for flame graphs.
 
-use super::path_tree::PathTree;
+use super::path_tree::{Frames, PathTree};
 use crate::error::Error;
 use crate::trace::Trace;
 use std::fmt;
@@ -47,7 +47,7 @@ impl fmt::Display for StackMetric {
 }
 
 pub(super) fn write(trace: &Trace, metric: StackMetric, out: &mut dyn Write) -> io::Result<()> {
-    write_lines(&PathTree::of(trace, metric, without_blanks), out)
+    write_lines(&PathTree::of(trace, metric, Frames::Source, without_blanks), out)
 }
 
 /// Writes a line for each path that took time: its frames from the outermost joined by `;`, a space, and microseconds.

@@ -169,7 +169,7 @@ impl Trace {
     }
 
     /// Draws the stacks of [`Trace::write_stacks`] as a flame graph: an SVG picture, which a browser shows, zooms and
-    /// searches. The file is treated as by [`Trace::export_chrome_trace`].
+    /// searches. Where functions of an interpreted language were recorded, their operators and scopes are among them. The file is treated as by [`Trace::export_chrome_trace`].
     ///
     /// # Errors
     /// [`Error::NothingToDraw`] if nothing took time by this metric, and when the system refuses the file. What was there

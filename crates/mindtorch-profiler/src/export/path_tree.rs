@@ -29,11 +29,19 @@ pub(super) struct PathTree {
     ns: Vec<u64>,
 }
 
+/// What the frames of a span are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Frames {
+    /// Those of the source stack that was captured with it. One without has the frames of the span around it and its own
+    /// name.
+    Source,
+    /// The names of the spans around it and its own.
+    Spans,
+}
+
 impl PathTree {
-    /// The tree of a trace. A span's frames are those of the source stack that was captured with it. One without has the
-    /// frames of the span around it and its own name. Frames are what `text` makes of them; those that it makes alike are
-    /// one.
-    pub(super) fn of(trace: &Trace, metric: StackMetric, text: fn(&str) -> String) -> Self {
+    /// The tree of a trace. Frames are what `text` makes of them; those that it makes alike are one.
+    pub(super) fn of(trace: &Trace, metric: StackMetric, frames: Frames, text: fn(&str) -> String) -> Self {
         let mut tree = Self {
             text,
             frame_ids: FxHashMap::default(),
@@ -43,16 +51,16 @@ impl PathTree {
             frames: vec![0],
             ns: vec![0],
         };
-        tree.add(trace, metric);
+        tree.add(trace, metric, frames);
         tree
     }
 
-    fn add(&mut self, trace: &Trace, metric: StackMetric) {
+    fn add(&mut self, trace: &Trace, metric: StackMetric, frames: Frames) {
         let names: Vec<u32> = trace.names.iter().map(|name| self.frame(name)).collect();
         let mut stacks: FxHashMap<u32, u32> = FxHashMap::default();
         let mut paths: Vec<u32> = Vec::with_capacity(trace.spans.len());
         for row in 0..trace.spans.len() {
-            let stack = trace.spans.stack.get(row);
+            let stack = if frames == Frames::Source { trace.spans.stack.get(row) } else { 0 };
             let path = if stack != 0 {
                 let around = *stacks.entry(stack).or_insert_with(|| self.path_of_stack(Stack(stack)));
                 // A function's stack is that of its caller.

@@ -8,7 +8,7 @@
 use super::folded::StackMetric;
 use super::frame;
 use super::json::JsonWriter;
-use super::path_tree::PathTree;
+use super::path_tree::{Frames, PathTree};
 use crate::capture::Capture;
 use crate::trace::Trace;
 use std::cmp::Reverse;
@@ -68,7 +68,7 @@ fn stacks_of(trace: &Trace) -> Vec<(StackMetric, PathTree)> {
     }
     let metrics = [StackMetric::SelfCpuTime, StackMetric::SelfDeviceTime].into_iter();
     metrics
-        .map(|metric| (metric, PathTree::of(trace, metric, str::to_owned)))
+        .map(|metric| (metric, PathTree::of(trace, metric, Frames::Source, str::to_owned)))
         .filter(|(_, tree)| tree.total_ns() > 0)
         .collect()
 }

@@ -7,6 +7,7 @@ use mindtorch_profiler::{Device, MemoryAction, MemoryRole, TimelineForm};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySet, PyTuple};
+use rustc_hash::FxHashSet;
 use std::path::PathBuf;
 
 /// An event of a timeline: nanoseconds since the epoch, or -1; torch's number of the action; the number of the block; its
@@ -84,20 +85,25 @@ pub(crate) fn note_parameter(tensor: &Bound<'_, PyTensor>) {
 #[pyfunction]
 #[pyo3(name = "_note_optimizer_state")]
 pub(crate) fn note_optimizer_state(state: &Bound<'_, PyAny>) -> PyResult<()> {
-    note_state(state, 0)
+    note_state(state, 0, &mut FxHashSet::default())
 }
 
-fn note_state(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
-    /// Deeper than any state is, and not so deep that one which contains itself is a danger.
+/// `seen` has the addresses of what was looked at: a state may contain itself, or one thing many times.
+fn note_state(value: &Bound<'_, PyAny>, depth: usize, seen: &mut FxHashSet<usize>) -> PyResult<()> {
+    /// Deeper than any state is.
     const DEEPEST: usize = 16;
     if let Ok(tensor) = value.cast::<PyTensor>() {
         unwrap(tensor).storage().keep_as(MemoryRole::OptimizerState);
-    } else if depth == DEEPEST {
-        // Nobody remembers so deeply.
-    } else if let Ok(dict) = value.cast::<PyDict>() {
-        dict.values().iter().try_for_each(|item| note_state(&item, depth + 1))?;
-    } else if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() || value.is_instance_of::<PySet>() {
-        value.try_iter()?.try_for_each(|item| note_state(&item?, depth + 1))?;
+        return Ok(());
     }
-    Ok(())
+    let is_list =
+        value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() || value.is_instance_of::<PySet>();
+    let is_dict = value.is_instance_of::<PyDict>();
+    if depth == DEEPEST || !(is_list || is_dict) || !seen.insert(value.as_ptr().addr()) {
+        return Ok(());
+    }
+    if let Ok(dict) = value.cast::<PyDict>() {
+        return dict.values().iter().try_for_each(|item| note_state(&item, depth + 1, seen));
+    }
+    value.try_iter()?.try_for_each(|item| note_state(&item?, depth + 1, seen))
 }

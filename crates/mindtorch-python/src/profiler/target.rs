@@ -2,6 +2,7 @@
 
 use crate::error::export_error;
 use mindtorch_profiler::Error;
+use pyo3::exceptions::PyBlockingIOError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::io::{self, Write};
@@ -18,7 +19,8 @@ impl<'py> FromPyObject<'_, 'py> for Target {
     type Error = PyErr;
 
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        if given.hasattr("write")? {
+        // A path may have a method of this name, which writes a file anew at each call.
+        if given.hasattr("write")? && !given.hasattr("__fspath__")? {
             Ok(Self::File(given.to_owned().unbind()))
         } else {
             given.extract().map(Self::Path)
@@ -71,8 +73,14 @@ impl Write for OpenFile<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.call(|file| {
             let written = file.call_method1("write", (PyBytes::new(file.py(), bytes),))?;
-            // A file that does not say how much it took has taken everything.
-            if written.is_none() { Ok(bytes.len()) } else { written.extract::<usize>() }
+            if !written.is_none() {
+                return written.extract::<usize>();
+            }
+            // A raw file has taken nothing: it is not to be waited for. Any other that does not say has taken everything.
+            if file.is_instance(&file.py().import("io")?.getattr("RawIOBase")?)? {
+                return Err(PyBlockingIOError::new_err("write could not complete without blocking"));
+            }
+            Ok(bytes.len())
         })?;
         Ok(written.min(bytes.len()))
     }

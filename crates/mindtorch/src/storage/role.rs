@@ -60,6 +60,15 @@ impl RoleWord {
         self.0.store(memory_epoch() << EPOCH_AT | role as u32, Ordering::Relaxed);
     }
 
+    /// Gives the role as [`Self::set`] does, but for one that lasts, which another thread may have given it meanwhile.
+    fn set_unless_lasting(&self, role: MemoryRole) {
+        let told = memory_epoch() << EPOCH_AT;
+        let kept =
+            |word| Some(MemoryRole::from_number(word as u8)).filter(|known| known.is_lasting() && !role.is_lasting());
+        let update = |word| Some(told | kept(word).unwrap_or(role) as u32);
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, update);
+    }
+
     /// Whether this recording knows its role.
     #[inline]
     fn is_known(&self) -> bool {
@@ -113,7 +122,7 @@ impl Storage {
     }
 
     fn tell(&self, role: MemoryRole, is_written: bool) {
-        self.0.role.set(role);
+        self.0.role.set_unless_lasting(role);
         if let Some(block) = self.0.block(is_written) {
             memory_use(&block);
         }
