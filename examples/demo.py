@@ -46,7 +46,7 @@ def main() -> None:
         print(f"{len(prof.events())} events in {STEPS} steps; loss from {losses[0]:.4f} to {losses[-1]:.4f}\n")
         trace, flames, memory = (
             OUTPUT / f"{name}-{device}{suffix}"
-            for name, suffix in (("trace", ".json"), ("flames", ".svg"), ("memory", ".html"))
+            for name, suffix in (("trace", ".json.gz"), ("flames", ".svg"), ("memory", ".html"))
         )
         prof.export_chrome_trace(trace)
         prof.export_flame_graph(flames)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import subprocess
@@ -41,9 +42,9 @@ def test_learns_the_same_on_each_device(output: tuple[str, Path]) -> None:
 @pytest.mark.parametrize("device", ["cpu", "npu"])
 def test_writes_the_trace_that_it_names(output: tuple[str, Path], device: str) -> None:
     printed, directory = output
-    name = f"demo-output/trace-{device}.json"
+    name = f"demo-output/trace-{device}.json.gz"
     assert name in printed
-    trace = json.loads((directory / name).read_text(encoding="utf-8"))
+    trace = json.loads(gzip.decompress((directory / name).read_bytes()))
     annotations = [event["name"] for event in trace["traceEvents"] if event.get("cat") == "user_annotation"]
     for part in ("load batch", "forward", "backward", "optimizer"):
         assert annotations.count(part) == 8
