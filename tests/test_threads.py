@@ -7,11 +7,15 @@ import signal
 import subprocess
 import sys
 import threading
-import time
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from mindtorch_v2.profiler import profile, record_function
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 def in_thread(work: object, name: str | None = None) -> None:
@@ -174,18 +178,26 @@ class Reader:
     def __init__(self, prof: profile) -> None:
         self.prof = prof
         self.is_over = False
+        self.begins = threading.Event()
         self.thread = threading.Thread(target=self.read)
 
     def read(self) -> None:
         while not self.is_over:
+            self.begins.set()
             self.prof.events()
 
-    def __enter__(self) -> None:
+    def wait_for_next(self) -> None:
+        """Wait until it begins to make another trace."""
+        self.begins.clear()
+        self.begins.wait()
+
+    def __enter__(self) -> Self:
         repeated = record_function("x")
         for _ in range(200_000):
             with repeated:
                 pass
         self.thread.start()
+        return self
 
     def __exit__(self, *_: object) -> None:
         self.is_over = True
@@ -194,9 +206,9 @@ class Reader:
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_a_child_forked_while_a_trace_is_made_does_not_hang() -> None:
-    with profile() as prof, Reader(prof):
+    with profile() as prof, Reader(prof) as reader:
         for _ in range(5):
-            time.sleep(0.01)
+            reader.wait_for_next()
             child = os.fork()
             if child == 0:
                 signal.alarm(5)
@@ -213,18 +225,19 @@ def test_waiting_for_a_trace_to_be_made_lets_other_threads_run() -> None:
         nonlocal turns
         while not is_over:
             turns += 1
-            time.sleep(0)
+            # A call of the system, for which the interpreter lock is given up.
+            Path().stat()
 
     interval = sys.getswitchinterval()
     other = threading.Thread(target=turn)
-    with profile() as prof, Reader(prof):
+    with profile() as prof, Reader(prof) as reader:
         other.start()
         try:
             # So that another thread runs during a step only if the step lets it.
             sys.setswitchinterval(1000)
             others_ran = False
             for _ in range(100):
-                time.sleep(0.001)
+                reader.wait_for_next()
                 before = turns
                 prof.step()
                 others_ran = others_ran or turns > before

@@ -543,10 +543,13 @@ def test_a_forked_child_is_not_traced_and_may_trace() -> None:
 
 def test_a_program_may_end_while_it_is_traced() -> None:
     program = """
-        import threading, time
+        import threading
         from mindtorch_v2.profiler import profile
 
+        begun = threading.Barrier(4)
+
         def work():
+            begun.wait()
             while True:
                 len([])
 
@@ -554,7 +557,7 @@ def test_a_program_may_end_while_it_is_traced() -> None:
         prof.start()
         for _ in range(3):
             threading.Thread(target=work, daemon=True).start()
-        time.sleep(0.01)
+        begun.wait()
         print("end")
         """
     assert output_of(program) == ["end"]

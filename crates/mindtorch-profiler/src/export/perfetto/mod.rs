@@ -6,7 +6,7 @@
 //!
 //! What can be told from elsewhere in the file is not written: `Ev Idx` where there is an `External id`, which is one
 //! higher; `stack` beside `Call stack` and `input_shapes` beside `Input Dims`; a `Fwd thread id` or a `Record function id` of
-//! 0; `device_type` and `step` where they are the same for the whole trace, and then the span of the window says them.
+//! 0; `Concrete Inputs` that are all empty; `Python thread`; `finished` of allocations; `device_type` and `step` where they are the same for the whole trace, and then the span of the window says them.
 
 mod arrows;
 mod captured;
