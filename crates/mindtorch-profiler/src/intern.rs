@@ -22,10 +22,17 @@ pub(crate) struct Table<T: ?Sized> {
 }
 
 /// Values that this thread looked up lately, by hash.
-pub(crate) struct Recent<T: ?Sized>(Vec<Option<(Arc<T>, u32)>>);
+pub(crate) struct Recent<T: ?Sized>(Vec<Option<Known<T>>>);
+
+/// The hash is here so that a value is only looked at if it is most likely the one.
+struct Known<T: ?Sized> {
+    hash: u64,
+    id: u32,
+    value: Arc<T>,
+}
 
 /// A value is looked for in one set of so many places, so that a few that happen to have one hash do not drive each other
-/// out. 256 places are 6 KiB a thread that interns.
+/// out. 256 places are 8 KiB a thread that interns.
 const WAYS: usize = 4;
 const SETS: usize = 64;
 
@@ -40,25 +47,23 @@ where
 
     /// The id of `value`.
     pub(crate) fn id(&self, value: &T) -> u32 {
-        let set = (FxBuildHasher.hash_one(value) >> 32) as usize % SETS;
+        let hash = FxBuildHasher.hash_one(value);
         let cached = self.recent.try_with(|recent| {
             let Ok(mut recent) = recent.try_borrow_mut() else { return self.id_in_table(value).1 };
             if recent.0.is_empty() {
                 let _quiet = Quiet::new();
                 recent.0.resize_with(WAYS * SETS, || None);
             }
-            let set = &mut recent.0[set * WAYS..][..WAYS];
-            for entry in &*set {
-                if let Some((known, id)) = entry
-                    && **known == *value
-                {
-                    return *id;
+            let set = &mut recent.0[(hash >> 32) as usize % SETS * WAYS..][..WAYS];
+            for known in set.iter().flatten() {
+                if known.hash == hash && *known.value == *value {
+                    return known.id;
                 }
             }
             // The newest comes first, and the oldest leaves.
-            let (known, id) = self.id_in_table(value);
+            let (value, id) = self.id_in_table(value);
             set.rotate_right(1);
-            set[0] = Some((known, id));
+            set[0] = Some(Known { hash, id, value });
             id
         });
         cached.unwrap_or_else(|_thread_is_ending| self.id_in_table(value).1)

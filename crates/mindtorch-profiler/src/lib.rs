@@ -96,6 +96,7 @@ mod capture;
 mod clock;
 mod error;
 mod export;
+mod inputs;
 mod intern;
 mod load;
 mod macros;
@@ -121,9 +122,10 @@ pub use error::Error;
 #[cfg(feature = "arrow")]
 pub use export::{ArrowArray, ArrowArrayStream, ArrowSchema, DataFrame};
 pub use export::{ChromeTrace, PerfettoTrace, StackMetric, TimelineForm, frame_parts};
+pub use inputs::{Input, Inputs, InputsEncoder};
 pub use load::LoadError;
 pub use macros::CallSite;
-pub use names::{Input, Inputs, InputsEncoder, Name, Stack};
+pub use names::{Name, Stack};
 pub use recorder::{
     ContextInUse, Device, DeviceSpan, Memory, MemoryRole, MemoryUse, Recorder, Span, SpanArgs, SpanId, SpanKind,
     SpanToken, ThreadWriter, Ticks, capture, counter, device_span, keep_memory, mark, memory, memory_epoch,

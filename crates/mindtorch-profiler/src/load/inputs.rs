@@ -4,7 +4,7 @@ use super::cursor::{Cursor, Kind, Read, Stop, Value};
 use super::event::Event;
 use super::key::Key;
 use super::text::unescape;
-use crate::names::{Inputs, InputsEncoder};
+use crate::inputs::{Inputs, InputsEncoder};
 
 /// The lists of one event.
 #[derive(Debug, Default)]
@@ -41,13 +41,13 @@ pub(super) fn inputs(event: &Event, text: &[u8]) -> Option<Inputs> {
     }
     let mut encoder = Inputs::encode();
     for at in 0..count {
-        encoder = lists.encode(encoder, at)?;
+        lists.encode(&mut encoder, at)?;
     }
     Some(encoder.finish())
 }
 
 impl Lists {
-    fn encode(&self, encoder: InputsEncoder, at: usize) -> Option<InputsEncoder> {
+    fn encode(&self, encoder: &mut InputsEncoder, at: usize) -> Option<()> {
         let dtype = self.types[at].as_str();
         let value = self.values.get(at).map_or("", String::as_str);
         match (&self.dims[at], self.strides.get(at)) {
@@ -61,15 +61,15 @@ impl Lists {
                     None => None,
                     Some(_) => return None,
                 };
-                let mut encoder = encoder.list_of(dims.len());
+                encoder.list_of(dims.len());
                 for (at, dims) in dims.iter().enumerate() {
                     let strides = strides.map_or_else(|| vec![0; dims.len()], |strides| strides[at].clone());
                     if strides.len() != dims.len() {
                         return None;
                     }
-                    encoder = encoder.tensor("", dims, &strides);
+                    encoder.tensor("", dims, &strides);
                 }
-                Some(encoder)
+                Some(())
             }
             _ => None,
         }
@@ -77,22 +77,23 @@ impl Lists {
 
     fn encode_one(
         &self,
-        encoder: InputsEncoder,
+        encoder: &mut InputsEncoder,
         dtype: &str,
         value: &str,
         dims: &[i64],
         strides: &[i64],
-    ) -> Option<InputsEncoder> {
+    ) -> Option<()> {
         let is_list = dtype == "TensorList";
         // A tensor of no dimensions has an element type; what is not a tensor has the name of what it is.
         let is_value = matches!(dtype, "" | "Scalar" | "ScalarList" | "GenericList") || !value.is_empty();
         match (dims.is_empty(), is_list, is_value) {
-            (true, true, _) if value.is_empty() => Some(encoder.list_of(0)),
-            (true, _, true) => Some(encoder.value(dtype, value)),
-            (_, true, _) => None,
-            (false, _, true) if !value.is_empty() => None,
-            _ => Some(encoder.tensor(dtype, dims, strides)),
-        }
+            (true, true, _) if value.is_empty() => encoder.list_of(0),
+            (true, _, true) => encoder.value(dtype, value),
+            (_, true, _) => return None,
+            (false, _, true) if !value.is_empty() => return None,
+            _ => encoder.tensor(dtype, dims, strides),
+        };
+        Some(())
     }
 }
 
@@ -153,8 +154,8 @@ fn sizes(value: &Value, text: &[u8]) -> Option<Vec<Sizes>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inputs::Input;
     use crate::load::key::Keys;
-    use crate::names::Input;
 
     fn read(args: &str) -> Option<Vec<Input>> {
         let text = format!("{{\"args\": {{{args}}}}}{}", " ".repeat(32));

@@ -3,7 +3,8 @@
 use super::record::RecordKind;
 use super::role::MemoryRole;
 use crate::capture::Capture;
-use crate::names::{Inputs, Name, Stack};
+use crate::inputs::Inputs;
+use crate::names::{Name, Stack};
 
 /// What a span is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,17 +71,18 @@ pub struct SpanArgs {
     pub(crate) name: Name,
     pub(crate) inputs: Inputs,
     pub(crate) stack: Stack,
+    pub(crate) overload: Name,
+    /// One higher; 0 is none.
+    pub(crate) sequence_plus_one: u64,
     pub(crate) details: Option<SpanDetails>,
 }
 
 /// What few spans have. A span with any of it takes a second slot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpanDetails {
-    pub(crate) sequence: Option<u64>,
     pub(crate) forward_thread: u32,
     pub(crate) flops: u64,
     pub(crate) note: Name,
-    pub(crate) overload: Name,
     /// The task that it is part of; 0 is none.
     pub(crate) context: u32,
     pub(crate) record_function: u32,
@@ -90,10 +92,12 @@ impl SpanArgs {
     /// A span with a name and nothing else.
     #[inline]
     pub fn new(kind: SpanKind, name: Name) -> Self {
-        Self { kind, name, inputs: Inputs::NONE, stack: Stack::NONE, details: None }
+        let (inputs, stack, overload) = (Inputs::NONE, Stack::NONE, Name(0));
+        Self { kind, name, inputs, stack, overload, sequence_plus_one: 0, details: None }
     }
 
     /// The operator's inputs.
+    #[inline]
     pub fn inputs(mut self, inputs: Inputs) -> Self {
         self.inputs = inputs;
         self
@@ -115,8 +119,9 @@ impl SpanArgs {
     }
 
     /// The autograd sequence number, which links a forward operator to its backward node.
+    #[inline]
     pub fn sequence(mut self, sequence: u64) -> Self {
-        self.details().sequence = Some(sequence);
+        self.sequence_plus_one = sequence.saturating_add(1);
         self
     }
 
@@ -139,8 +144,9 @@ impl SpanArgs {
     }
 
     /// The operator's overload: `Tensor` of `aten::add.Tensor`.
+    #[inline]
     pub fn overload(mut self, overload: Name) -> Self {
-        self.details().overload = overload;
+        self.overload = overload;
         self
     }
 
@@ -157,11 +163,9 @@ impl SpanArgs {
 
     fn details(&mut self) -> &mut SpanDetails {
         self.details.get_or_insert(SpanDetails {
-            sequence: None,
             forward_thread: 0,
             flops: 0,
             note: Name(0),
-            overload: Name(0),
             context: 0,
             record_function: 0,
         })

@@ -7,8 +7,9 @@
 
 use super::global::{forget_writer, reset_after_fork};
 use super::{Locked, Recorder};
+use crate::inputs::INPUTS;
 use crate::intern::Table;
-use crate::names::{INPUTS, NAMES, STACKS};
+use crate::names::{NAMES, STACKS};
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 use std::sync::MutexGuard;
@@ -17,7 +18,7 @@ struct Held {
     registry: Locked<'static>,
     _names: MutexGuard<'static, Table<str>>,
     _stacks: MutexGuard<'static, Table<[u32]>>,
-    _inputs: MutexGuard<'static, Table<[i64]>>,
+    _inputs: MutexGuard<'static, Table<[u64]>>,
 }
 
 thread_local! {

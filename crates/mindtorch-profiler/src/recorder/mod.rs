@@ -9,6 +9,7 @@ mod event;
 mod fork;
 mod global;
 mod kept;
+mod packing;
 mod record;
 mod role;
 mod writer;
@@ -22,7 +23,8 @@ pub use global::{
     thread_number,
 };
 pub use kept::{keep_memory, release_memory};
-pub(crate) use record::{Head, RecordKind, RecordKinds, Words, pair, unpack_numbers, unpair};
+pub(crate) use packing::{unpack_memory, unpack_numbers, unpack_span};
+pub(crate) use record::{Head, RecordKind, RecordKinds, Words, pair, unpair};
 pub use role::MemoryRole;
 pub use writer::{SpanToken, ThreadWriter};
 

@@ -7,21 +7,26 @@
 //! ```text
 //! slot 1   w0              w1         w2                                        w3
 //! span     begin ticks     end ticks  name:32 | track:16 | flags:8 | kind:8     inputs:32 | stack:32
+//! numbered as above                   as above, track = overload name           inputs:32 | sequence + 1:32
 //! function as above                   as above                                  line that called:32 | stack:32
-//! memory   ticks           address    name 0 = host, 1 = device; track = number bytes (signed)
-//! use      ticks           address    name as above | role << 8 | written << 16  bytes
-//! sources  address         address    as memory's                               address
+//! memory   ticks           address    name = allocated >> 24:16 | role:8 | device kind:8, track = device number
+//!                                                                               allocated:24 | bytes (signed):40
+//! use      ticks           address    name = written:16 | role:8 | kind:8, track as above
+//!                                                                               bytes
+//! sources  address         address    name = device kind, track as above        address
 //! device   begin ticks     end ticks  as above, track = stream                  device:32 | 0
 //! counter  ticks           value f64  as above                                  0
 //! mark     ticks           0          as above                                  0
 //!
 //! slot 2   w0              w1               w2                                  w3
 //! span     numbers         flops            forward thread:32 | note:32         overload name:32 | context:32
-//! memory   allocated       reserved         stack:32 | role:32                  0
+//! memory   allocated       reserved         stack:32 | 0                        0          (and bytes:64 in slot 1)
 //! device   launching span  bytes moved      0                                   0
 //! ```
 //!
-//! A span's numbers are the id of its record function, in 24 bits, and its sequence number plus 1, in 40.
+//! A span's numbers are the id of its record function, in 24 bits, and its sequence number plus 1, in 40. Most operators
+//! have a sequence number and an overload and nothing else, and most memory is a program's and not a terabyte: these are
+//! packed into one slot (`packing.rs`), and take two where they do not fit.
 //!
 //! A span's end is 0 until it is closed. All words are atomics written with relaxed stores: the chunk's length publishes
 //! them, and an end is published by its own store.
@@ -156,6 +161,8 @@ impl Head {
     pub(crate) const CLOSED_ELSEWHERE: u64 = 2;
     /// The stack is only the place where the span began; the frames beneath it are those of the spans around it.
     pub(crate) const SITE_ONLY: u64 = 4;
+    /// The span has numbers where others have a stack.
+    pub(crate) const NUMBERED: u64 = 8;
 
     const FLAGS_AT: u32 = 8;
 
@@ -181,6 +188,11 @@ impl Head {
         self.flags & Self::DETAILED != 0
     }
 
+    #[inline]
+    pub(crate) fn is_numbered(self) -> bool {
+        self.flags & Self::NUMBERED != 0
+    }
+
     pub(crate) fn is_site_only(self) -> bool {
         self.flags & Self::SITE_ONLY != 0
     }
@@ -188,20 +200,6 @@ impl Head {
     pub(crate) fn is_closed_elsewhere(self) -> bool {
         self.flags & Self::CLOSED_ELSEWHERE != 0
     }
-}
-
-const SEQUENCE_BITS: u32 = 40;
-
-/// The two numbers of a span in a word. 2^40 nodes of a graph are more than a thread lives to make; a record function that is
-/// not among the first 2^24 has none.
-pub(crate) fn pack_numbers(record_function: u32, sequence: Option<u64>) -> u64 {
-    let id = if record_function < 1 << (64 - SEQUENCE_BITS) { u64::from(record_function) } else { 0 };
-    id << SEQUENCE_BITS | sequence.map_or(0, |sequence| sequence.saturating_add(1).min((1 << SEQUENCE_BITS) - 1))
-}
-
-/// The id of the record function, or 0, and the sequence number plus 1, or 0.
-pub(crate) fn unpack_numbers(word: u64) -> (u32, u64) {
-    ((word >> SEQUENCE_BITS) as u32, word & ((1 << SEQUENCE_BITS) - 1))
 }
 
 /// Two 32-bit numbers in a word.
@@ -233,15 +231,6 @@ mod tests {
         assert_eq!((again.flags, again.track, again.name), (Head::DETAILED, 65_535, u32::MAX));
         assert!(again.is_detailed() && !again.is_closed_elsewhere());
         assert_eq!(unpair(pair(7, u32::MAX)), (7, u32::MAX));
-    }
-
-    #[test]
-    fn numbers_of_a_span_do_not_touch() {
-        let most = (1 << 24) - 1;
-        for (id, sequence) in [(0, None), (0, Some(0)), (most, None), (most, Some((1 << 40) - 2)), (7, Some(8))] {
-            assert_eq!(unpack_numbers(pack_numbers(id, sequence)), (id, sequence.map_or(0, |sequence| sequence + 1)));
-        }
-        assert_eq!(unpack_numbers(pack_numbers(1 << 24, Some(u64::MAX))), (0, (1 << 40) - 1));
     }
 
     #[test]

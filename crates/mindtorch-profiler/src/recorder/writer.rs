@@ -2,7 +2,8 @@
 
 use super::chunk::{Chunk, FIRST, FULL, OpenSpan};
 use super::event::{Device, DeviceSpan, Memory, MemoryUse, SpanArgs, SpanId};
-use super::record::{Head, RecordKind, Words, pack_numbers, pair};
+use super::packing::{pack_memory, span_in_one_slot, span_in_two_slots};
+use super::record::{Head, RecordKind, Words, pair};
 use super::{Recorder, ThreadLog};
 use crate::capture::Capture;
 use crate::clock::Clock;
@@ -63,26 +64,27 @@ impl ThreadWriter {
 
     #[inline]
     pub(super) fn begin_always(&mut self, args: &SpanArgs) -> SpanToken {
-        let Some(details) = &args.details else {
-            let head = Head { kind: args.kind.record_kind(), flags: 0, track: 0, name: args.name.0 };
-            return self.begin_plain(head.pack(), pair(args.inputs.0, args.stack.0));
-        };
+        match span_in_one_slot(args) {
+            Some((head, last)) => self.begin_plain(head.pack(), last),
+            None => self.begin_detailed(args),
+        }
+    }
+
+    #[inline(never)]
+    fn begin_detailed(&mut self, args: &SpanArgs) -> SpanToken {
         let index = self.reserve(2);
-        let flags = Head::DETAILED;
-        let head = Head { kind: args.kind.record_kind(), flags, track: 0, name: args.name.0 };
-        let numbers = pack_numbers(details.record_function, details.sequence);
-        let threads = pair(details.forward_thread, details.note.0);
-        self.chunk.slot(index + 1).write([numbers, details.flops, threads, pair(details.overload.0, details.context)]);
+        let (head, last, second) = span_in_two_slots(args);
+        self.chunk.slot(index + 1).write(second);
         let begin = self.clock.ticks();
-        self.chunk.slot(index).write([begin, 0, head.pack(), pair(args.inputs.0, args.stack.0)]);
+        self.chunk.slot(index).write([begin, 0, head.pack(), last]);
         self.publish_span(index, 2)
     }
 
     #[inline(always)]
-    pub(super) fn begin_plain(&mut self, head: u64, inputs_and_stack: u64) -> SpanToken {
+    pub(super) fn begin_plain(&mut self, head: u64, last: u64) -> SpanToken {
         let index = self.reserve(1);
         let begin = self.clock.ticks();
-        self.chunk.slot(index).write([begin, 0, head, inputs_and_stack]);
+        self.chunk.slot(index).write([begin, 0, head, last]);
         self.publish_span(index, 1)
     }
 
@@ -95,17 +97,14 @@ impl ThreadWriter {
     /// Records an allocation or a free, if anyone collects memory.
     pub fn memory(&mut self, memory: &Memory) {
         if self.capture().contains(Capture::MEMORY) {
-            let head = Head {
-                kind: RecordKind::Memory,
-                flags: Head::DETAILED,
-                track: memory.device.index(),
-                name: memory.device.kind_bits(),
-            };
-            let bytes = memory.bytes.cast_unsigned();
-            let more = [memory.allocated.cast_unsigned(), memory.reserved, pair(memory.stack.0, memory.role as u32), 0];
-            let index = self.reserve(2);
+            let (head, last, second) = pack_memory(memory);
+            let index = self.reserve(1 + usize::from(second.is_some()));
             let ticks = self.clock.ticks();
-            self.write_pair(index, [ticks, memory.address, head.pack(), bytes], more);
+            let first = [ticks, memory.address, head.pack(), last];
+            match second {
+                Some(second) => self.write_pair(index, first, second),
+                None => self.write_one(index, first),
+            }
         }
     }
 
@@ -117,8 +116,7 @@ impl ThreadWriter {
             let head = Head { kind: RecordKind::Use, flags: 0, track: used.device.index(), name };
             let index = self.reserve(1);
             let ticks = self.clock.ticks();
-            self.chunk.slot(index).write([ticks, used.address, head.pack(), used.bytes]);
-            self.publish(index + 1);
+            self.write_one(index, [ticks, used.address, head.pack(), used.bytes]);
         }
     }
 
@@ -129,8 +127,7 @@ impl ThreadWriter {
             let head = Head { kind: RecordKind::Sources, flags: 0, track: device.index(), name: device.kind_bits() };
             let [first, second, third] = addresses;
             let index = self.reserve(1);
-            self.chunk.slot(index).write([first, second, head.pack(), third]);
-            self.publish(index + 1);
+            self.write_one(index, [first, second, head.pack(), third]);
         }
     }
 
@@ -163,11 +160,17 @@ impl ThreadWriter {
             let index = self.reserve(1);
             let head = Head { kind, flags: 0, track: 0, name: name.0 };
             let ticks = self.clock.ticks();
-            self.chunk.slot(index).write([ticks, value, head.pack(), 0]);
-            self.publish(index + 1);
+            self.write_one(index, [ticks, value, head.pack(), 0]);
         }
     }
 
+    #[inline]
+    fn write_one(&mut self, index: usize, words: Words) {
+        self.chunk.slot(index).write(words);
+        self.publish(index + 1);
+    }
+
+    #[inline]
     fn write_pair(&mut self, index: usize, first: Words, second: Words) {
         self.chunk.slot(index).write(first);
         self.chunk.slot(index + 1).write(second);

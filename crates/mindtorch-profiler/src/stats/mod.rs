@@ -11,7 +11,8 @@ pub use group::GroupBy;
 pub use table::{SortKey, TableOptions, TimeUnit, UnknownSortKey};
 
 use crate::capture::Capture;
-use crate::names::{Inputs, Name};
+use crate::inputs::Inputs;
+use crate::names::Name;
 use crate::recorder::{Device, SpanKind};
 use crate::trace::Trace;
 use group::Grouping;

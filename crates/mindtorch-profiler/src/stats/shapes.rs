@@ -1,7 +1,7 @@
 //! Inputs that look alike where only shapes are shown.
 
 use super::GroupBy;
-use crate::names::{Input, Inputs};
+use crate::inputs::{Input, Inputs};
 use rustc_hash::FxHashMap;
 
 /// For inputs of the same shapes, whatever their types, strides and values: those that came first.

@@ -3,7 +3,7 @@
 use super::format::{flops_scale, head, memory, share, tail, time};
 use super::{Average, Averages};
 use crate::capture::Capture;
-use crate::names::{Input, Inputs};
+use crate::inputs::{Input, Inputs};
 use std::fmt::Write as _;
 use std::str::FromStr;
 

@@ -17,8 +17,8 @@ use crate::clock::TickScale;
 use crate::names::{Name, Stack};
 use crate::quiet::QuietDrop;
 use crate::recorder::{
-    CarriedSpan, Device, Head, MemoryRole, MemoryUse, RecordKind, SpanId, SpanKind, Stream, ThreadLog, Words, pair,
-    unpack_numbers, unpair,
+    CarriedSpan, Device, Head, Memory, MemoryRole, MemoryUse, RecordKind, SpanId, SpanKind, Stream, ThreadLog, Words,
+    pair, unpack_memory, unpack_numbers, unpack_span, unpair,
 };
 use crate::session::WindowContents;
 use crate::sync::Arc;
@@ -80,6 +80,12 @@ pub(super) struct RawSpan {
 }
 
 impl RawSpan {
+    #[inline(always)]
+    fn of_record(head: Head, [begin, end, _, last]: Words, second: Option<Words>) -> Self {
+        let (inputs_and_stack, details) = unpack_span(head, last, second);
+        Self { begin, end, head, inputs_and_stack, details }
+    }
+
     #[inline(always)]
     fn context(&self) -> u32 {
         self.details.map_or(0, |details| unpair(details[3]).1)
@@ -231,20 +237,20 @@ impl TraceBuilder {
                 latest = None;
                 return;
             }
-            let [begin, end, _, inputs_and_stack] = words;
             if head.kind.tells_when() {
-                while let Some(span) = own.begun_by(begin) {
+                while let Some(span) = own.begun_by(words[0]) {
                     self.add_own_span(span);
                 }
             }
             if head.kind.is_span() {
                 latest = Some(self.spans.len() as u32);
-                self.add_span(&RawSpan { begin, end, head, inputs_and_stack, details: second }, capture);
+                self.add_span(&RawSpan::of_record(head, words, second), capture);
             } else if head.kind == RecordKind::Sources {
-                let (device, addresses) = (Device::from_bits(head.name, head.track), [begin, end, inputs_and_stack]);
+                let [first, other, _, third] = words;
+                let (device, addresses) = (Device::from_bits(head.name, head.track), [first, other, third]);
                 self.notes.sources.extend(latest.map(|span| SourcesRow { span, device, addresses }));
             } else {
-                self.add_instant(thread, capture, head, words, second.unwrap_or_default());
+                self.add_instant(thread, capture, head, words, second);
             }
         });
         self.contents.edges = edges;
@@ -274,10 +280,10 @@ impl TraceBuilder {
         let capture = self.contents.edges[0].capture;
         for at in self.carried_of(log) {
             let CarriedSpan { chunk, index, .. } = &self.contents.carried[at];
-            let [begin, end, head, inputs_and_stack] = chunk.read(*index);
-            let head = Head::unpack(head);
-            let details = head.is_detailed().then(|| chunk.read(index + 1));
-            self.add_span(&RawSpan { begin, end, head, inputs_and_stack, details }, capture);
+            let words = chunk.read(*index);
+            let head = Head::unpack(words[2]);
+            let second = head.is_detailed().then(|| chunk.read(index + 1));
+            self.add_span(&RawSpan::of_record(head, words, second), capture);
         }
     }
 
@@ -294,11 +300,14 @@ impl TraceBuilder {
         });
     }
 
-    fn add_instant(&mut self, thread: usize, capture: Capture, head: Head, words: Words, second: Words) {
+    fn add_instant(&mut self, thread: usize, capture: Capture, head: Head, words: Words, second: Option<Words>) {
         match head.kind {
-            RecordKind::Memory => self.add_memory(thread, capture, words, head, second),
+            RecordKind::Memory => {
+                let [ticks, address, _, last] = words;
+                self.add_memory(thread, capture, ticks, &unpack_memory(head, address, last, second));
+            }
             RecordKind::Use => self.add_use(capture, words, head),
-            RecordKind::Kernel | RecordKind::Copy => self.add_device(words, head, second),
+            RecordKind::Kernel | RecordKind::Copy => self.add_device(words, head, second.unwrap_or_default()),
             _ => {
                 let value = (head.kind == RecordKind::Counter).then(|| f64::from_bits(words[1]));
                 let name = self.names.local(head.name);
@@ -410,17 +419,14 @@ impl TraceBuilder {
         self.spans.details.set(row, self.spans.detail_rows.len() as u32);
     }
 
-    fn add_memory(&mut self, thread: usize, capture: Capture, words: Words, head: Head, second: Words) {
-        let [ticks, address, _, bytes] = words;
-        let [allocated, reserved, stack, _] = second;
-        let device = Device::from_bits(head.name, head.track);
+    fn add_memory(&mut self, thread: usize, capture: Capture, ticks: u64, memory: &Memory) {
+        let Memory { address, bytes, device, allocated, reserved, stack, role } = *memory;
         if !capture.contains(device.activity()) {
             return;
         }
         let at_ns = self.clock.ns(ticks).max(self.latest_start);
         let owner = self.nesting.owner(at_ns, &mut self.spans.self_ns);
         let span = (owner != NO_PARENT).then_some(owner);
-        let bytes = bytes.cast_signed();
         if let Some(row) = span {
             let column = if device == Device::Cpu { &mut self.spans.cpu_memory } else { &mut self.spans.device_memory };
             let own = column.own.entry(row as usize);
@@ -429,9 +435,7 @@ impl TraceBuilder {
                 self.spans.set_device(row as usize, index);
             }
         }
-        let (stack, role) = unpair(stack);
-        let stack = if capture.contains(Capture::STACK) { Stack(stack) } else { Stack::NONE };
-        let (allocated, role) = (allocated.cast_signed(), MemoryRole::from_number(role as u8));
+        let stack = if capture.contains(Capture::STACK) { stack } else { Stack::NONE };
         self.memory.push(MemoryRow { at_ns, thread, address, bytes, device, allocated, reserved, stack, role, span });
     }
 

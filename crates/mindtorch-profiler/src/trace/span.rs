@@ -3,7 +3,8 @@
 use super::Trace;
 use super::columns::DetailRow;
 use super::rows::{DeviceKind, DeviceRow, ThreadRow};
-use crate::names::{Inputs, Stack};
+use crate::inputs::Inputs;
+use crate::names::Stack;
 use crate::recorder::{Device, SpanKind};
 
 /// A span of a thread: a row of a [`Trace`].

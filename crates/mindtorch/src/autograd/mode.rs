@@ -50,6 +50,7 @@ pub(crate) fn next_sequence() -> u64 {
 }
 
 /// The number by which the profiler links an operation to its node: that of the node which it may be about to make.
+#[inline]
 pub(crate) fn sequence_to_record() -> Option<u64> {
     is_recording().then(|| SEQUENCE.get())
 }

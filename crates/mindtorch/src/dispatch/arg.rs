@@ -59,27 +59,26 @@ impl From<Scalar> for Arg<'_> {
 
 pub(super) fn encode(args: &[Arg<'_>]) -> Inputs {
     let names = Names::get();
-    args.iter()
-        .fold(Inputs::encode(), |encoder, arg| match *arg {
-            Arg::Tensor(tensor) => encode_tensor(encoder, names, tensor),
-            Arg::Tensors(tensors) => tensors
-                .iter()
-                .fold(encoder.list_of(tensors.len()), |encoder, tensor| encode_tensor(encoder, names, tensor)),
-            Arg::Int(value) => encoder.value_of(names.scalar, names.int(value)),
-            Arg::Ints(values) => encoder.value_of(names.list, Name::new(&list(values))),
-            Arg::Sizes(values) => encoder.value_of(names.list, Name::new(&list(values))),
-            Arg::Float(value) => encoder.value_of(names.scalar, Name::new(&Scalar::Float(value).to_string())),
-            Arg::Bool(value) => encoder.value_of(names.scalar, names.bools[usize::from(value)]),
-            Arg::Scalar(Scalar::Int(value)) => encoder.value_of(names.scalar, names.int(value)),
-            Arg::Scalar(value) => encoder.value_of(names.scalar, Name::new(&value.to_string())),
-            Arg::DType(dtype) => encoder.value_of(names.scalar, names.int(dtype.number())),
-            Arg::None => encoder.value_of(names.none, names.none),
-        })
-        .finish()
+    let mut encoder = Inputs::encode();
+    for arg in args {
+        match *arg {
+            Arg::Tensor(tensor) => encode_tensor(&mut encoder, names, tensor),
+            Arg::Tensors(tensors) => {
+                encoder.list_of(tensors.len());
+                tensors.iter().for_each(|tensor| encode_tensor(&mut encoder, names, tensor));
+            }
+            ref value => {
+                let (dtype, text) = names.of_value(value);
+                encoder.value_of(dtype, text);
+            }
+        }
+    }
+    encoder.finish()
 }
 
-fn encode_tensor(encoder: InputsEncoder, names: &Names, tensor: &Tensor) -> InputsEncoder {
-    encoder.tensor_of(names.dtypes[tensor.dtype() as usize], tensor.shape(), tensor.strides())
+#[inline]
+fn encode_tensor(encoder: &mut InputsEncoder, names: &Names, tensor: &Tensor) {
+    encoder.tensor_of(names.dtypes[tensor.dtype() as usize], tensor.shape(), tensor.strides());
 }
 
 /// Names that many operations need, looked up once.
@@ -110,6 +109,22 @@ impl Names {
         })
     }
 
+    /// The names of the type and of the value of an argument that is no tensor.
+    #[inline]
+    fn of_value(&self, arg: &Arg<'_>) -> (Name, Name) {
+        match *arg {
+            Arg::Int(value) | Arg::Scalar(Scalar::Int(value)) => (self.scalar, self.int(value)),
+            Arg::Ints(values) => (self.list, Name::new(&list(values))),
+            Arg::Sizes(values) => (self.list, Name::new(&list(values))),
+            Arg::Float(value) => (self.scalar, Name::new(&Scalar::Float(value).to_string())),
+            Arg::Bool(value) => (self.scalar, self.bools[usize::from(value)]),
+            Arg::Scalar(value) => (self.scalar, Name::new(&value.to_string())),
+            Arg::DType(dtype) => (self.scalar, self.int(dtype.number())),
+            Arg::Tensor(_) | Arg::Tensors(_) | Arg::None => (self.none, self.none),
+        }
+    }
+
+    #[inline]
     fn int(&self, value: i64) -> Name {
         if (LOWEST..=HIGHEST).contains(&value) {
             self.ints[(value - LOWEST) as usize]

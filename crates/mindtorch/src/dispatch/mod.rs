@@ -34,7 +34,9 @@ impl Op {
         let mut open = self.begin(args);
         let _below = mode::BelowAutograd::enter();
         let result = body();
-        if let Some(open) = &mut open {
+        if let Some(open) = &mut open
+            && open.node.is_some()
+        {
             open.give(&result);
         }
         result
@@ -45,7 +47,9 @@ impl Op {
     pub(crate) fn compose<R: Outputs>(&'static self, args: &[Arg<'_>], body: impl FnOnce() -> Result<R>) -> Result<R> {
         let mut open = self.begin(args);
         let result = body();
-        if let Some(open) = &mut open {
+        if let Some(open) = &mut open
+            && open.node.is_some()
+        {
             open.give(&result);
         }
         result
@@ -73,6 +77,7 @@ impl Op {
         Open { node, _role: role, _span: span }
     }
 
+    #[inline]
     fn span(&'static self, args: &[Arg<'_>], capture: Capture, node: &OpenNode) -> Span {
         let (name, overload) = *self.interned.get_or_init(|| (Name::new(self.name), Name::new(self.overload)));
         let mut span = SpanArgs::new(SpanKind::Op, name);

@@ -32,6 +32,12 @@ impl OpenNode {
         Self(None)
     }
 
+    /// Whether there is one.
+    #[inline]
+    pub(crate) fn is_some(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// A part of the program that its author named, with a text that he gave.
     pub fn scope(name: Name, args: Option<Name>) -> Self {
         Self::begin(&name.text(), Scope::User, |node, _| {
@@ -92,6 +98,7 @@ impl OpenNode {
     }
 
     /// A span that refers to this node.
+    #[inline]
     pub fn linked(&self, span: SpanArgs) -> SpanArgs {
         match &self.0 {
             Some(node) => span.record_function(node.record_function),

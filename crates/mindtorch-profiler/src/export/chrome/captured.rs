@@ -4,7 +4,8 @@
 use crate::export::digits::push_int;
 use crate::export::frame;
 use crate::export::json::{push_escaped, push_text};
-use crate::names::{Input, Inputs, Stack};
+use crate::inputs::{Input, Inputs};
+use crate::names::Stack;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 

@@ -3,7 +3,8 @@
 use super::ChromeWriter;
 use super::flows::{Flow, FlowKind};
 use crate::export::json::{push_escaped, push_text};
-use crate::names::{Inputs, Stack};
+use crate::inputs::Inputs;
+use crate::names::Stack;
 use crate::recorder::{Device, SpanKind};
 use crate::trace::{SpanFlags, ThreadRow};
 use std::io;

@@ -4,7 +4,7 @@ use super::dictionary::{Choices, Dictionary, Texts};
 use super::inputs::InputLists;
 use super::values::{Flags, IntBuilder, Validity};
 use super::{BATCH_BYTES, BATCH_ROWS, Batch, Column, Field, Frame, Kind, inputs};
-use crate::names::Inputs;
+use crate::inputs::Inputs;
 use crate::recorder::SpanKind;
 use crate::stats::{Average, Averages};
 use std::borrow::Borrow;

@@ -3,7 +3,7 @@
 use super::dictionary::TextBuilder;
 use super::values::Validity;
 use super::{Column, Field, Ints, Kind};
-use crate::names::{Input, Inputs};
+use crate::inputs::{Input, Inputs};
 use rustc_hash::FxHashMap;
 
 const NUMBER: Field = Field::new("item", Kind::Int);

@@ -1,0 +1,185 @@
+//! What operators are given: interned, so that a record has an id for all of it.
+
+use crate::intern::{Interner, Recent};
+use crate::names::Name;
+use crate::recorder::{pair, unpair};
+use smallvec::SmallVec;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+thread_local! {
+    static RECENT: RefCell<Recent<[u64]>> = const { RefCell::new(Recent::new()) };
+}
+
+pub(crate) static INPUTS: Interner<[u64]> = Interner::new(&RECENT);
+
+/// Interned operator inputs: their shapes, strides, types and plain values. Equal inputs give equal ids.
+///
+/// ```
+/// use mindtorch_profiler::{Input, Inputs};
+/// let inputs = Inputs::encode().tensor("float", &[2, 3], &[3, 1]).value("Scalar", "1").finish();
+/// assert_eq!(inputs.decode()[0], Input::tensor("float", &[2, 3], &[3, 1]));
+/// assert_eq!(inputs, Inputs::encode().tensor("float", &[2, 3], &[3, 1]).value("Scalar", "1").finish());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Inputs(pub(crate) u32);
+
+impl Inputs {
+    /// No inputs were captured.
+    pub const NONE: Self = Self(0);
+
+    /// Starts describing an operator's inputs, in order.
+    pub fn encode() -> InputsEncoder {
+        InputsEncoder { words: SmallVec::new() }
+    }
+
+    /// The inputs, in order.
+    pub fn decode(self) -> Vec<Input> {
+        let Some(words) = INPUTS.value(self.0) else { return Vec::new() };
+        let mut words = words.iter().copied();
+        std::iter::from_fn(|| Input::read(&mut words)).collect()
+    }
+}
+
+/// One operator input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A tensor.
+    Tensor {
+        /// Its element type, in torch's words: `"float"`, `"long int"`, `"c10::Half"`.
+        dtype: Arc<str>,
+        /// Its sizes.
+        dims: Vec<i64>,
+        /// Its strides, in elements.
+        strides: Vec<i64>,
+    },
+    /// A list of tensors.
+    TensorList(Vec<Input>),
+    /// Anything else.
+    Value {
+        /// Its type, in torch's words: `"Scalar"`, `"ScalarList"`, or `""`.
+        dtype: Arc<str>,
+        /// Its value as text, or `""`.
+        text: Arc<str>,
+    },
+}
+
+/// What an input is, in the lowest bits of its first word.
+const TENSOR: u64 = 0;
+const LIST: u64 = 1;
+const VALUE: u64 = 2;
+const KIND_BITS: u32 = 2;
+
+/// The first word of an input: what it is, how many dimensions or tensors it has, and the name of its type.
+#[inline]
+fn first_word(kind: u64, count: usize, dtype: Name) -> u64 {
+    pair(dtype.0, (count as u32) << KIND_BITS) | kind
+}
+
+impl Input {
+    /// A tensor.
+    pub fn tensor(dtype: &str, dims: &[i64], strides: &[i64]) -> Self {
+        Self::Tensor { dtype: dtype.into(), dims: dims.to_vec(), strides: strides.to_vec() }
+    }
+
+    fn read(words: &mut impl Iterator<Item = u64>) -> Option<Self> {
+        let (dtype, what) = unpair(words.next()?);
+        let dtype = Name(dtype).text();
+        let count = (what >> KIND_BITS) as usize;
+        Some(match u64::from(what) & ((1 << KIND_BITS) - 1) {
+            TENSOR => {
+                let mut sizes = || words.by_ref().take(count).map(u64::cast_signed).collect();
+                Self::Tensor { dtype, dims: sizes(), strides: sizes() }
+            }
+            LIST => Self::TensorList((0..count).map_while(|_| Self::read(words)).collect()),
+            _ => Self::Value { dtype, text: Name(words.next()? as u32).text() },
+        })
+    }
+}
+
+/// Describes an operator's inputs without allocating, for up to about ten tensors.
+#[derive(Debug)]
+pub struct InputsEncoder {
+    words: SmallVec<[u64; 64]>,
+}
+
+impl InputsEncoder {
+    /// Adds a tensor. `dims` and `strides` have one entry a dimension.
+    ///
+    /// # Panics
+    /// When the two differ in length.
+    pub fn tensor(&mut self, dtype: &str, dims: &[i64], strides: &[i64]) -> &mut Self {
+        assert_eq!(dims.len(), strides.len(), "a tensor has one stride for each dimension");
+        self.words.push(first_word(TENSOR, dims.len(), Name::new(dtype)));
+        self.words.extend(dims.iter().chain(strides).map(|&size| size.cast_unsigned()));
+        self
+    }
+
+    /// Adds a tensor whose type is known by name. There is a stride for each size; one that is missing is 0.
+    #[inline]
+    pub fn tensor_of(&mut self, dtype: Name, dims: &[usize], strides: &[usize]) -> &mut Self {
+        self.words.push(first_word(TENSOR, dims.len(), dtype));
+        self.words.extend(dims.iter().map(|&size| size as u64));
+        let given = dims.len().min(strides.len());
+        self.words.extend(strides[..given].iter().map(|&stride| stride as u64));
+        if given < dims.len() {
+            self.words.resize(self.words.len() + dims.len() - given, 0);
+        }
+        self
+    }
+
+    /// Adds anything that is not a tensor, by names of its type and its value.
+    #[inline]
+    pub fn value_of(&mut self, dtype: Name, text: Name) -> &mut Self {
+        self.words.push(first_word(VALUE, 0, dtype));
+        self.words.push(u64::from(text.0));
+        self
+    }
+
+    /// The next `count` tensors are a list, one input.
+    pub fn list_of(&mut self, count: usize) -> &mut Self {
+        self.words.push(first_word(LIST, count, Name::EMPTY));
+        self
+    }
+
+    /// Adds anything that is not a tensor.
+    pub fn value(&mut self, dtype: &str, text: &str) -> &mut Self {
+        self.value_of(Name::new(dtype), Name::new(text))
+    }
+
+    /// The interned inputs.
+    pub fn finish(&self) -> Inputs {
+        if self.words.is_empty() { Inputs::NONE } else { Inputs(INPUTS.id(&self.words)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_survive_encoding() {
+        let inputs = Inputs::encode()
+            .tensor("float", &[2, 3], &[3, 1])
+            .list_of(2)
+            .tensor("long int", &[], &[])
+            .tensor("c10::Half", &[0], &[1])
+            .value("ScalarList", "[4, 3]")
+            .value("", "")
+            .tensor_of(Name::new("float"), &[2], &[1])
+            .finish();
+        let list = vec![Input::tensor("long int", &[], &[]), Input::tensor("c10::Half", &[0], &[1])];
+        assert_eq!(
+            inputs.decode(),
+            [
+                Input::tensor("float", &[2, 3], &[3, 1]),
+                Input::TensorList(list),
+                Input::Value { dtype: "ScalarList".into(), text: "[4, 3]".into() },
+                Input::Value { dtype: "".into(), text: "".into() },
+                Input::tensor("float", &[2], &[1]),
+            ]
+        );
+        assert_eq!(Inputs::encode().finish(), Inputs::NONE);
+        assert!(Inputs::NONE.decode().is_empty());
+    }
+}

@@ -1,0 +1,168 @@
+//! What a span or a block of memory is, as words of records: one slot where it fits, else two. See `record.rs`.
+
+use super::event::{Device, Memory, SpanArgs, SpanDetails};
+use super::record::{Head, RecordKind, Words, pair, unpair};
+use super::role::MemoryRole;
+use crate::names::{Name, Stack};
+
+/// The head and the last word of a span that fits into one slot.
+#[inline]
+pub(super) fn span_in_one_slot(args: &SpanArgs) -> Option<(Head, u64)> {
+    let mut head = Head { kind: args.kind.record_kind(), flags: 0, track: 0, name: args.name.0 };
+    if args.details.is_some() {
+        return None;
+    }
+    if args.sequence_plus_one == 0 && args.overload.0 == 0 {
+        return Some((head, pair(args.inputs.0, args.stack.0)));
+    }
+    let fits = args.stack == Stack::NONE && args.sequence_plus_one >> 32 == 0 && args.overload.0 >> 16 == 0;
+    head.flags = Head::NUMBERED;
+    head.track = args.overload.0 as u16;
+    fits.then(|| (head, pair(args.inputs.0, args.sequence_plus_one as u32)))
+}
+
+/// The head and the last word of the first slot, and the second slot.
+pub(super) fn span_in_two_slots(args: &SpanArgs) -> (Head, u64, Words) {
+    const NOTHING: SpanDetails =
+        SpanDetails { forward_thread: 0, flops: 0, note: Name(0), context: 0, record_function: 0 };
+    let details = args.details.as_ref().unwrap_or(&NOTHING);
+    let head = Head { kind: args.kind.record_kind(), flags: Head::DETAILED, track: 0, name: args.name.0 };
+    let numbers = pack_numbers(details.record_function, args.sequence_plus_one);
+    let threads = pair(details.forward_thread, details.note.0);
+    let second = [numbers, details.flops, threads, pair(args.overload.0, details.context)];
+    (head, pair(args.inputs.0, args.stack.0), second)
+}
+
+/// The inputs and the stack of a span, and its second slot; for one whose numbers are in the first, what that would be.
+#[inline]
+pub(crate) fn unpack_span(head: Head, last: u64, second: Option<Words>) -> (u64, Option<Words>) {
+    if !head.is_numbered() {
+        return (last, second);
+    }
+    let (inputs, sequence_plus_one) = unpair(last);
+    (pair(inputs, 0), Some([u64::from(sequence_plus_one), 0, 0, pair(u32::from(head.track), 0)]))
+}
+
+const SEQUENCE_BITS: u32 = 40;
+
+/// The two numbers of a span in a word. 2^40 nodes of a graph are more than a thread lives to make; a record function that is
+/// not among the first 2^24 has none.
+fn pack_numbers(record_function: u32, sequence_plus_one: u64) -> u64 {
+    let id = if record_function < 1 << (64 - SEQUENCE_BITS) { u64::from(record_function) } else { 0 };
+    id << SEQUENCE_BITS | sequence_plus_one.min((1 << SEQUENCE_BITS) - 1)
+}
+
+/// The id of the record function, or 0, and the sequence number plus 1, or 0.
+pub(crate) fn unpack_numbers(word: u64) -> (u32, u64) {
+    ((word >> SEQUENCE_BITS) as u32, word & ((1 << SEQUENCE_BITS) - 1))
+}
+
+/// Bits of a size in the last word, and of a total, which are there and in the head.
+const BYTES_BITS: u32 = 40;
+const TOTAL_BITS: u32 = 64 - BYTES_BITS + 16;
+
+/// The head and the last word of the first slot, and the second, if it takes one.
+#[inline]
+pub(super) fn pack_memory(memory: &Memory) -> (Head, u64, Option<Words>) {
+    let (bytes, allocated) = (memory.bytes.cast_unsigned(), memory.allocated.cast_unsigned());
+    let name = memory.device.kind_bits() | u32::from(memory.role as u8) << 8;
+    let mut head = Head { kind: RecordKind::Memory, flags: 0, track: memory.device.index(), name };
+    let is_short =
+        memory.bytes << (64 - BYTES_BITS) >> (64 - BYTES_BITS) == memory.bytes && allocated >> TOTAL_BITS == 0;
+    if is_short && memory.reserved == 0 && memory.stack == Stack::NONE {
+        head.name |= ((allocated >> (64 - BYTES_BITS)) as u32) << 16;
+        (head, allocated << BYTES_BITS | bytes & ((1 << BYTES_BITS) - 1), None)
+    } else {
+        head.flags = Head::DETAILED;
+        (head, bytes, Some([allocated, memory.reserved, pair(memory.stack.0, 0), 0]))
+    }
+}
+
+/// What [`pack_memory`] packed.
+pub(crate) fn unpack_memory(head: Head, address: u64, last: u64, second: Option<Words>) -> Memory {
+    let device = Device::from_bits(head.name & 0xff, head.track);
+    let role = MemoryRole::from_number((head.name >> 8) as u8);
+    let (bytes, allocated, reserved, stack) = match second {
+        Some([allocated, reserved, stack, _]) => (last.cast_signed(), allocated, reserved, Stack(unpair(stack).0)),
+        None => {
+            let bytes = last.cast_signed() << (64 - BYTES_BITS) >> (64 - BYTES_BITS);
+            let high = u64::from(head.name >> 16) << (64 - BYTES_BITS);
+            (bytes, high | last >> BYTES_BITS, 0, Stack::NONE)
+        }
+    };
+    Memory { address, bytes, device, allocated: allocated.cast_signed(), reserved, stack, role }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::inputs::Inputs;
+    use crate::recorder::SpanKind;
+
+    #[test]
+    fn numbers_of_a_span_do_not_touch() {
+        let most = (1 << 24) - 1;
+        for (id, number) in [(0, 0), (0, 1), (most, 0), (most, (1 << 40) - 1), (7, 9)] {
+            assert_eq!(unpack_numbers(pack_numbers(id, number)), (id, number));
+        }
+        assert_eq!(unpack_numbers(pack_numbers(1 << 24, u64::MAX)), (0, (1 << 40) - 1));
+    }
+
+    #[test]
+    fn a_span_is_the_same_in_one_slot_and_in_two() {
+        let inputs = Inputs(77);
+        for (overload, sequence) in [(0, None), (0, Some(0)), (0xffff, None), (3, Some(u64::from(u32::MAX) - 1))] {
+            let mut args = SpanArgs::new(SpanKind::Op, Name(5)).inputs(inputs).overload(Name(overload));
+            if let Some(sequence) = sequence {
+                args = args.sequence(sequence);
+            }
+            let (head, last) = span_in_one_slot(&args).expect("it fits");
+            let (_, same_last, second) = span_in_two_slots(&args);
+            let (inputs_and_stack, details) = unpack_span(head, last, None);
+            assert_eq!(inputs_and_stack, same_last);
+            assert_eq!(details.unwrap_or_default(), second);
+            assert!(!head.is_detailed());
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_takes_two_slots() {
+        let args = SpanArgs::new(SpanKind::Op, Name(5)).sequence(1);
+        for long in
+            [args.sequence(u64::from(u32::MAX)), args.overload(Name(0x1_0000)), args.stack(Stack(1)), args.flops(1)]
+        {
+            assert!(span_in_one_slot(&long).is_none());
+        }
+    }
+
+    #[test]
+    fn memory_survives_packing() {
+        let half_terabyte = 1 << 39;
+        let memory = |bytes, allocated, reserved, stack| Memory {
+            address: u64::MAX,
+            bytes,
+            device: Device::Npu(u16::MAX),
+            allocated,
+            reserved,
+            stack: Stack(stack),
+            role: MemoryRole::OptimizerState,
+        };
+        for (slots, memory) in [
+            (1, memory(half_terabyte - 1, (1 << 40) - 1, 0, 0)),
+            (1, memory(-half_terabyte, 0x12_3456_789a, 0, 0)),
+            (1, memory(-1, 0, 0, 0)),
+            (2, memory(half_terabyte, 0, 0, 0)),
+            (2, memory(-half_terabyte - 1, 0, 0, 0)),
+            (2, memory(i64::MIN, -1, 0, 0)),
+            (2, memory(0, 1 << 40, 0, 0)),
+            (2, memory(5, 5, 1, 0)),
+            (2, memory(5, 5, 0, u32::MAX)),
+        ] {
+            let (head, last, second) = pack_memory(&memory);
+            assert_eq!(1 + usize::from(second.is_some()), slots, "{memory:?}");
+            assert_eq!(head.is_detailed(), second.is_some());
+            let again = unpack_memory(Head::unpack(head.pack()), memory.address, last, second);
+            assert_eq!(format!("{again:?}"), format!("{memory:?}"));
+        }
+    }
+}
