@@ -14,7 +14,9 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(wildcard crates/*/Cargo.toml) 
 	$(shell find crates/mindtorch-profiler/src crates/mindtorch/src crates/mindtorch-python/src -type f)
 WHEELS := $(TARGET)/wheels
 
-.PHONY: help demo test lint bench test-torch test-readers clean
+COUNTS := sh scripts/debian.sh valgrind valgrind && $(CARGO) run --release --quiet -p mindtorch-counts --
+
+.PHONY: help demo test lint count count-update count-where bench test-torch test-readers clean
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made.
@@ -38,6 +40,15 @@ lint: $(VENV)/.installed ## Check formatting, lints, documentation and types.
 	$(BIN)/python scripts/stubs.py --check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest --allowlist scripts/stubtest.txt mindtorch_v2._core
+
+count: ## Compare the instructions that an event takes with benches/counts/baseline.txt.
+	$(COUNTS) $(COUNT_FLAGS)
+
+count-update: ## Write the instructions that an event takes to benches/counts/baseline.txt.
+	$(COUNTS) --update
+
+count-where: ## Show which functions the instructions of CASE="a + b: session" are in.
+	$(COUNTS) --where "$(CASE)"
 
 bench: $(VENV)/.installed $(TORCH_VENV)/.installed ## Measure: the engine against its peers, the runtime against PyTorch.
 	$(CARGO) bench -p mindtorch-benches
@@ -72,7 +83,7 @@ $(TORCH_VENV)/.tools: pyproject.toml
 	@touch $@
 
 $(READERS_VENV)/.tools: pyproject.toml
-	sh scripts/chromium.sh
+	sh scripts/debian.sh chromium chromium fonts-liberation
 	$(PYTHON) -m venv $(READERS_VENV)
 	$(READERS_VENV)/bin/pip install --upgrade "pip>=25.1"
 	$(READERS_VENV)/bin/pip install --group readers
