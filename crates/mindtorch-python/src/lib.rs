@@ -37,7 +37,7 @@ mod _core {
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         crate::interpreter::check()?;
-        crate::profiler::register();
+        crate::profiler::register(module.py())?;
         crate::tensor::register_types(module)?;
         crate::tensor::register_construction(module)?;
         crate::graph::register(module)?;

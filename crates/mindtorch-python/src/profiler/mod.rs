@@ -5,6 +5,7 @@
 //! when someone touches it.
 
 mod average_rows;
+mod context_manager;
 mod data_frame;
 mod event_rows;
 mod event_values;
@@ -33,4 +34,12 @@ pub(crate) use record_function::RecordFunction;
 pub(crate) use results::Results;
 pub(crate) use session::{Session, is_memory_recorded, is_recording};
 pub(crate) use table::render_table;
-pub(crate) use tasks::{register, without_lock};
+pub(crate) use tasks::without_lock;
+
+use pyo3::prelude::*;
+
+/// Prepares what needs the interpreter.
+pub(crate) fn register(py: Python<'_>) -> PyResult<()> {
+    tasks::register();
+    context_manager::register(py)
+}

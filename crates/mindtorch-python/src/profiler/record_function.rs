@@ -78,29 +78,6 @@ impl RecordFunction {
     #[pyo3(signature = (*_args, **_kwargs))]
     fn __init__(&self, _args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) {}
 
-    fn __enter__<'py>(slf: &Bound<'py, Self>) -> Bound<'py, Self> {
-        let this = slf.get();
-        this.was_entered.store(true, Ordering::Relaxed);
-        let is_recorded = capture().intersects(Capture::CPU | Capture::TENSORS);
-        if is_recorded || this.open_count.load(Ordering::Relaxed) > 0 {
-            this.open(slf.py(), is_recorded);
-        } else {
-            this.unrecorded.fetch_add(1, Ordering::Relaxed);
-            unrecorded::open(slf);
-        }
-        slf.clone()
-    }
-
-    #[expect(unused_variables, reason = "they have torch's names")]
-    fn __exit__(
-        slf: &Bound<'_, Self>,
-        exc_type: &Bound<'_, PyAny>,
-        exc_value: &Bound<'_, PyAny>,
-        traceback: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
-        if slf.get().run_callbacks_on_exit.load(Ordering::Relaxed) { Self::leave(slf) } else { Ok(()) }
-    }
-
     /// The open span, or None if it was never entered.
     #[getter]
     fn record<'py>(slf: &Bound<'py, Self>) -> Option<Bound<'py, Self>> {
@@ -149,6 +126,25 @@ impl RecordFunction {
 }
 
 impl RecordFunction {
+    #[inline]
+    pub(super) fn enter(slf: &Bound<'_, Self>) {
+        let this = slf.get();
+        this.was_entered.store(true, Ordering::Relaxed);
+        let is_recorded = capture().intersects(Capture::CPU | Capture::TENSORS);
+        if is_recorded || this.open_count.load(Ordering::Relaxed) > 0 {
+            this.open(slf.py(), is_recorded);
+        } else {
+            // The interpreter lock makes this one step.
+            this.unrecorded.store(this.unrecorded.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            unrecorded::open(slf);
+        }
+    }
+
+    #[inline]
+    pub(super) fn exit(slf: &Bound<'_, Self>) -> PyResult<()> {
+        if slf.get().run_callbacks_on_exit.load(Ordering::Relaxed) { Self::leave(slf) } else { Ok(()) }
+    }
+
     fn leave(slf: &Bound<'_, Self>) -> PyResult<()> {
         let this = slf.get();
         if this.open_count.load(Ordering::Relaxed) == 0 {
@@ -202,15 +198,10 @@ impl RecordFunction {
     /// Takes one enter off those that nobody recorded, if there is one.
     fn leave_unrecorded(slf: &Bound<'_, Self>) -> bool {
         let this = slf.get();
-        if this.unrecorded.load(Ordering::Relaxed) == 0 {
-            return false;
-        }
-        let less = |count: usize| count.checked_sub(1);
-        let was_entered = this.unrecorded.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok();
-        if was_entered {
-            unrecorded::close(slf);
-        }
-        was_entered
+        let Some(less) = this.unrecorded.load(Ordering::Relaxed).checked_sub(1) else { return false };
+        this.unrecorded.store(less, Ordering::Relaxed);
+        unrecorded::close(slf);
+        true
     }
 
     pub(super) fn description(&self, py: Python<'_>) -> &SpanArgs {

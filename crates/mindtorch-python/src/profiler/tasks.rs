@@ -14,7 +14,7 @@ unsafe extern "C" {
 }
 
 /// Lets spans find out which task they are part of.
-pub(crate) fn register() {
+pub(super) fn register() {
     set_context_source(|| {
         // SAFETY: it has no preconditions. Who does not have the lock is not made to wait for it.
         let has_lock = unsafe { PyGILState_Check() } == 1;
