@@ -2,8 +2,8 @@
 
 use crate::intern::{Interner, Recent};
 use crate::names::Name;
+use crate::quiet::Quiet;
 use crate::recorder::{pair, unpair};
-use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -29,8 +29,9 @@ impl Inputs {
     pub const NONE: Self = Self(0);
 
     /// Starts describing an operator's inputs, in order.
+    #[inline]
     pub fn encode() -> InputsEncoder {
-        InputsEncoder { words: SmallVec::new() }
+        InputsEncoder { words: [0; SHORT], length: 0, long: Vec::new() }
     }
 
     /// The inputs, in order.
@@ -100,8 +101,13 @@ impl Input {
 /// Describes an operator's inputs without allocating, for up to about ten tensors.
 #[derive(Debug)]
 pub struct InputsEncoder {
-    words: SmallVec<[u64; 64]>,
+    words: [u64; SHORT],
+    length: usize,
+    /// All of the words, if they are more than fit.
+    long: Vec<u64>,
 }
+
+const SHORT: usize = 48;
 
 impl InputsEncoder {
     /// Adds a tensor. `dims` and `strides` have one entry a dimension.
@@ -110,35 +116,54 @@ impl InputsEncoder {
     /// When the two differ in length.
     pub fn tensor(&mut self, dtype: &str, dims: &[i64], strides: &[i64]) -> &mut Self {
         assert_eq!(dims.len(), strides.len(), "a tensor has one stride for each dimension");
-        self.words.push(first_word(TENSOR, dims.len(), Name::new(dtype)));
-        self.words.extend(dims.iter().chain(strides).map(|&size| size.cast_unsigned()));
+        self.push(&[first_word(TENSOR, dims.len(), Name::new(dtype))], |&word| word);
+        self.push(dims, |size| size.cast_unsigned());
+        self.push(strides, |stride| stride.cast_unsigned());
         self
     }
 
     /// Adds a tensor whose type is known by name. There is a stride for each size; one that is missing is 0.
     #[inline]
     pub fn tensor_of(&mut self, dtype: Name, dims: &[usize], strides: &[usize]) -> &mut Self {
-        self.words.push(first_word(TENSOR, dims.len(), dtype));
-        self.words.extend(dims.iter().map(|&size| size as u64));
-        let given = dims.len().min(strides.len());
-        self.words.extend(strides[..given].iter().map(|&stride| stride as u64));
-        if given < dims.len() {
-            self.words.resize(self.words.len() + dims.len() - given, 0);
+        let rank = dims.len();
+        let first = first_word(TENSOR, rank, dtype);
+        let end = self.length + 1 + 2 * rank;
+        // One look at the room that is left, since this is done for every tensor that is given to anything.
+        match self.words.get_mut(self.length..end) {
+            Some([place, sizes @ ..]) if strides.len() == rank => {
+                *place = first;
+                let (to_dims, to_strides) = sizes.split_at_mut(rank);
+                for ((to_dim, to_stride), (&dim, &stride)) in
+                    to_dims.iter_mut().zip(to_strides).zip(dims.iter().zip(strides))
+                {
+                    (*to_dim, *to_stride) = (dim as u64, stride as u64);
+                }
+                self.length = end;
+            }
+            _ => self.long_tensor(first, dims, strides),
         }
         self
+    }
+
+    #[cold]
+    fn long_tensor(&mut self, first: u64, dims: &[usize], strides: &[usize]) {
+        self.push(&[first], |&word| word);
+        self.push(dims, |&size| size as u64);
+        for at in 0..dims.len() {
+            self.push(&[strides.get(at).copied().unwrap_or(0)], |&stride| stride as u64);
+        }
     }
 
     /// Adds anything that is not a tensor, by names of its type and its value.
     #[inline]
     pub fn value_of(&mut self, dtype: Name, text: Name) -> &mut Self {
-        self.words.push(first_word(VALUE, 0, dtype));
-        self.words.push(u64::from(text.0));
+        self.push(&[first_word(VALUE, 0, dtype), u64::from(text.0)], |&word| word);
         self
     }
 
     /// The next `count` tensors are a list, one input.
     pub fn list_of(&mut self, count: usize) -> &mut Self {
-        self.words.push(first_word(LIST, count, Name::EMPTY));
+        self.push(&[first_word(LIST, count, Name::EMPTY)], |&word| word);
         self
     }
 
@@ -149,7 +174,43 @@ impl InputsEncoder {
 
     /// The interned inputs.
     pub fn finish(&self) -> Inputs {
-        if self.words.is_empty() { Inputs::NONE } else { Inputs(INPUTS.id(&self.words)) }
+        let words = if self.long.is_empty() { &self.words[..self.length] } else { &self.long };
+        if words.is_empty() { Inputs::NONE } else { Inputs(INPUTS.id(words)) }
+    }
+
+    #[inline]
+    fn push<T>(&mut self, values: &[T], word: impl Fn(&T) -> u64) {
+        let end = self.length + values.len();
+        match self.words.get_mut(self.length..end) {
+            Some(room) => {
+                for (place, value) in room.iter_mut().zip(values) {
+                    *place = word(value);
+                }
+                self.length = end;
+            }
+            None => self.push_long(values, word),
+        }
+    }
+
+    #[cold]
+    fn push_long<T>(&mut self, values: &[T], word: impl Fn(&T) -> u64) {
+        let _quiet = Quiet::new();
+        if self.long.is_empty() {
+            self.long.extend_from_slice(&self.words[..self.length]);
+            // Full, so that what follows comes here too.
+            self.length = SHORT;
+        }
+        self.long.extend(values.iter().map(word));
+    }
+}
+
+impl Drop for InputsEncoder {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.long.is_empty() {
+            let _quiet = Quiet::new();
+            self.long = Vec::new();
+        }
     }
 }
 
@@ -167,6 +228,7 @@ mod tests {
             .value("ScalarList", "[4, 3]")
             .value("", "")
             .tensor_of(Name::new("float"), &[2], &[1])
+            .tensor_of(Name::new("float"), &[2, 3], &[1])
             .finish();
         let list = vec![Input::tensor("long int", &[], &[]), Input::tensor("c10::Half", &[0], &[1])];
         assert_eq!(
@@ -177,9 +239,27 @@ mod tests {
                 Input::Value { dtype: "ScalarList".into(), text: "[4, 3]".into() },
                 Input::Value { dtype: "".into(), text: "".into() },
                 Input::tensor("float", &[2], &[1]),
+                Input::tensor("float", &[2, 3], &[1, 0]),
             ]
         );
         assert_eq!(Inputs::encode().finish(), Inputs::NONE);
+    }
+
+    #[test]
+    fn there_may_be_any_number_of_inputs() {
+        for count in [SHORT / 5, SHORT / 5 + 1, SHORT, 1000] {
+            let mut encoder = Inputs::encode();
+            for size in 0..count {
+                encoder.tensor("float", &[size as i64, 2], &[2, 1]);
+            }
+            let inputs = encoder.finish().decode();
+            assert_eq!(inputs.len(), count);
+            assert_eq!(inputs[count - 1], Input::tensor("float", &[count as i64 - 1, 2], &[2, 1]));
+        }
+    }
+
+    #[test]
+    fn no_inputs_are_none() {
         assert!(Inputs::NONE.decode().is_empty());
     }
 }

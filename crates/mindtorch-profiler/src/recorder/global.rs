@@ -205,8 +205,16 @@ fn end(token: SpanToken) {
 /// Records an allocation or a free, if anyone collects memory.
 #[inline]
 pub fn memory(memory: &Memory) {
-    if capture().contains(Capture::MEMORY) && !Quiet::is_on() {
-        with_writer(|writer| writer.memory(memory));
+    if capture().contains(Capture::MEMORY) {
+        record_memory(memory);
+    }
+}
+
+/// Not inlined, so that an allocation of which nobody wants to know costs a load and a branch.
+#[inline(never)]
+fn record_memory(memory: &Memory) {
+    if !Quiet::is_on() {
+        with_writer(|writer| writer.memory_always(memory));
     }
 }
 
@@ -223,7 +231,7 @@ pub fn memory_use(used: &MemoryUse) {
 #[inline]
 pub fn memory_sources(device: Device, addresses: [u64; 3]) {
     if capture().contains(Capture::MEMORY | Capture::CPU) {
-        with_writer(|writer| writer.memory_sources(device, addresses));
+        with_writer(|writer| writer.memory_sources_always(device, addresses));
     }
 }
 

@@ -61,24 +61,33 @@ pub(crate) fn unpack_numbers(word: u64) -> (u32, u64) {
 const BYTES_BITS: u32 = 40;
 const TOTAL_BITS: u32 = 64 - BYTES_BITS + 16;
 
-/// The head and the last word of the first slot, and the second, if it takes one.
+/// The head and the last word of a block of memory that fits into one slot.
 #[inline]
-pub(super) fn pack_memory(memory: &Memory) -> (Head, u64, Option<Words>) {
+pub(super) fn memory_in_one_slot(memory: &Memory) -> Option<(Head, u64)> {
+    const UNUSED: u32 = 64 - BYTES_BITS;
     let (bytes, allocated) = (memory.bytes.cast_unsigned(), memory.allocated.cast_unsigned());
-    let name = memory.device.kind_bits() | u32::from(memory.role as u8) << 8;
-    let mut head = Head { kind: RecordKind::Memory, flags: 0, track: memory.device.index(), name };
-    let is_short =
-        memory.bytes << (64 - BYTES_BITS) >> (64 - BYTES_BITS) == memory.bytes && allocated >> TOTAL_BITS == 0;
-    if is_short && memory.reserved == 0 && memory.stack == Stack::NONE {
-        head.name |= ((allocated >> (64 - BYTES_BITS)) as u32) << 16;
-        (head, allocated << BYTES_BITS | bytes & ((1 << BYTES_BITS) - 1), None)
-    } else {
-        head.flags = Head::DETAILED;
-        (head, bytes, Some([allocated, memory.reserved, pair(memory.stack.0, 0), 0]))
+    let is_short = memory.bytes << UNUSED >> UNUSED == memory.bytes && allocated >> TOTAL_BITS == 0;
+    if !is_short || memory.reserved != 0 || memory.stack != Stack::NONE {
+        return None;
     }
+    let mut head = memory_head(memory, 0);
+    head.name |= ((allocated >> UNUSED) as u32) << 16;
+    Some((head, allocated << BYTES_BITS | bytes & ((1 << BYTES_BITS) - 1)))
 }
 
-/// What [`pack_memory`] packed.
+/// The head and the last word of the first slot, and the second slot.
+pub(super) fn memory_in_two_slots(memory: &Memory) -> (Head, u64, Words) {
+    let second = [memory.allocated.cast_unsigned(), memory.reserved, pair(memory.stack.0, 0), 0];
+    (memory_head(memory, Head::DETAILED), memory.bytes.cast_unsigned(), second)
+}
+
+#[inline]
+fn memory_head(memory: &Memory, flags: u64) -> Head {
+    let name = memory.device.kind_bits() | u32::from(memory.role as u8) << 8;
+    Head { kind: RecordKind::Memory, flags, track: memory.device.index(), name }
+}
+
+/// What [`memory_in_one_slot`] or [`memory_in_two_slots`] packed.
 pub(crate) fn unpack_memory(head: Head, address: u64, last: u64, second: Option<Words>) -> Memory {
     let device = Device::from_bits(head.name & 0xff, head.track);
     let role = MemoryRole::from_number((head.name >> 8) as u8);
@@ -158,11 +167,15 @@ mod tests {
             (2, memory(5, 5, 1, 0)),
             (2, memory(5, 5, 0, u32::MAX)),
         ] {
-            let (head, last, second) = pack_memory(&memory);
-            assert_eq!(1 + usize::from(second.is_some()), slots, "{memory:?}");
-            assert_eq!(head.is_detailed(), second.is_some());
-            let again = unpack_memory(Head::unpack(head.pack()), memory.address, last, second);
-            assert_eq!(format!("{again:?}"), format!("{memory:?}"));
+            let (head, last, second) = memory_in_two_slots(&memory);
+            let mut packed = vec![(head, last, Some(second))];
+            packed.extend(memory_in_one_slot(&memory).map(|(head, last)| (head, last, None)));
+            assert_eq!(packed.len(), 3 - slots, "{memory:?}");
+            for (head, last, second) in packed {
+                assert_eq!(head.is_detailed(), second.is_some());
+                let again = unpack_memory(Head::unpack(head.pack()), memory.address, last, second);
+                assert_eq!(format!("{again:?}"), format!("{memory:?}"));
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::chunk::{Chunk, FIRST, FULL, OpenSpan};
 use super::event::{Device, DeviceSpan, Memory, MemoryUse, SpanArgs, SpanId};
-use super::packing::{pack_memory, span_in_one_slot, span_in_two_slots};
+use super::packing::{memory_in_one_slot, memory_in_two_slots, span_in_one_slot, span_in_two_slots};
 use super::record::{Head, RecordKind, Words, pair};
 use super::{Recorder, ThreadLog};
 use crate::capture::Capture;
@@ -97,15 +97,28 @@ impl ThreadWriter {
     /// Records an allocation or a free, if anyone collects memory.
     pub fn memory(&mut self, memory: &Memory) {
         if self.capture().contains(Capture::MEMORY) {
-            let (head, last, second) = pack_memory(memory);
-            let index = self.reserve(1 + usize::from(second.is_some()));
-            let ticks = self.clock.ticks();
-            let first = [ticks, memory.address, head.pack(), last];
-            match second {
-                Some(second) => self.write_pair(index, first, second),
-                None => self.write_one(index, first),
-            }
+            self.memory_always(memory);
         }
+    }
+
+    #[inline]
+    pub(super) fn memory_always(&mut self, memory: &Memory) {
+        match memory_in_one_slot(memory) {
+            Some((head, last)) => {
+                let index = self.reserve(1);
+                let ticks = self.clock.ticks();
+                self.write_one(index, [ticks, memory.address, head.pack(), last]);
+            }
+            None => self.memory_detailed(memory),
+        }
+    }
+
+    #[inline(never)]
+    fn memory_detailed(&mut self, memory: &Memory) {
+        let (head, last, second) = memory_in_two_slots(memory);
+        let index = self.reserve(2);
+        let ticks = self.clock.ticks();
+        self.write_pair(index, [ticks, memory.address, head.pack(), last], second);
     }
 
     /// Records what became known of a block of memory, if anyone collects memory.
@@ -124,11 +137,16 @@ impl ThreadWriter {
     /// collects memory and host work. An address of 0 is none; more than three take another call.
     pub fn memory_sources(&mut self, device: Device, addresses: [u64; 3]) {
         if self.capture().contains(Capture::MEMORY | Capture::CPU) {
-            let head = Head { kind: RecordKind::Sources, flags: 0, track: device.index(), name: device.kind_bits() };
-            let [first, second, third] = addresses;
-            let index = self.reserve(1);
-            self.write_one(index, [first, second, head.pack(), third]);
+            self.memory_sources_always(device, addresses);
         }
+    }
+
+    #[inline]
+    pub(super) fn memory_sources_always(&mut self, device: Device, addresses: [u64; 3]) {
+        let head = Head { kind: RecordKind::Sources, flags: 0, track: device.index(), name: device.kind_bits() };
+        let [first, second, third] = addresses;
+        let index = self.reserve(1);
+        self.write_one(index, [first, second, head.pack(), third]);
     }
 
     /// Records work that a device has finished, if anyone collects it. The times are the device's own, in ticks of

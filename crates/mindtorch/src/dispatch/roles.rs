@@ -11,57 +11,68 @@ use crate::autograd::mode;
 use crate::storage::role::{self, RoleScope};
 use mindtorch_profiler::{Device, MemoryRole, memory_sources};
 
-/// What an operation is given.
+/// What an operation is given, as flags.
 #[derive(Clone, Copy, Default)]
-struct Given {
-    /// There is something of which this recording does not know, or that will change.
-    has_news: bool,
-    /// There is something of which nothing is known.
-    is_unknown: bool,
-    /// A gradient may be wanted, so that the result is part of a graph.
-    is_tracked: bool,
-    /// Numbers that are no model's, as far as is known.
-    data: bool,
-    activation: bool,
-    parameter: bool,
-    /// Gradients, the state of an optimiser, and what was computed from such.
-    derived: bool,
-}
+struct Given(u32);
 
 impl Given {
+    /// There is something of which this recording does not know, or that will change.
+    const NEWS: u32 = 1;
+    /// There is something of which nothing is known.
+    const UNKNOWN: u32 = 2;
+    /// A gradient may be wanted, so that the result is part of a graph.
+    const TRACKED: u32 = 4;
+    /// Numbers that are no model's, as far as is known.
+    const DATA: u32 = 8;
+    const ACTIVATION: u32 = 16;
+    const PARAMETER: u32 = 32;
+    /// Gradients, the state of an optimiser, and what was computed from such.
+    const DERIVED: u32 = 64;
+
+    #[inline]
     fn add(&mut self, tensor: &Tensor, is_target: bool) {
         let storage = tensor.storage();
-        let role = storage.role();
-        self.has_news |= is_target || !storage.is_known();
-        if role == MemoryRole::Unknown {
-            self.is_unknown = true;
-            if is_target {
-                // What is about to be overwritten says nothing, if nothing is known of it.
-                return;
-            }
+        let flags = Self::of_role(storage.role());
+        let flag = |is_so: bool, flag| if is_so { flag } else { 0 };
+        self.0 |= flag(is_target || !storage.is_known(), Self::NEWS);
+        if is_target && flags & Self::UNKNOWN != 0 {
+            // What is about to be overwritten says nothing, if nothing is known of it.
+            self.0 |= Self::UNKNOWN;
+        } else {
+            self.0 |= flags | flag(tensor.requires_grad(), Self::TRACKED);
         }
-        self.is_tracked |= tensor.requires_grad();
+    }
+
+    #[inline]
+    fn of_role(role: MemoryRole) -> u32 {
         match role {
-            MemoryRole::Unknown | MemoryRole::Input | MemoryRole::Leaf => self.data = true,
-            MemoryRole::Activation => self.activation = true,
-            MemoryRole::Parameter => self.parameter = true,
+            MemoryRole::Unknown => Self::UNKNOWN | Self::DATA,
+            MemoryRole::Input | MemoryRole::Leaf => Self::DATA,
+            MemoryRole::Activation => Self::ACTIVATION,
+            MemoryRole::Parameter => Self::PARAMETER,
             MemoryRole::AutogradDetail | MemoryRole::Derived | MemoryRole::Gradient | MemoryRole::OptimizerState => {
-                self.derived = true;
+                Self::DERIVED
             }
         }
     }
 
+    #[inline]
+    fn has(self, flags: u32) -> bool {
+        self.0 & flags == flags
+    }
+
     /// What an operation computes from it.
+    #[inline]
     fn result(self) -> MemoryRole {
         if role::current() == MemoryRole::AutogradDetail {
             MemoryRole::AutogradDetail
-        } else if self.is_tracked && mode::is_recording() {
+        } else if self.has(Self::TRACKED) && mode::is_recording() {
             MemoryRole::Activation
-        } else if self.derived {
+        } else if self.has(Self::DERIVED) {
             MemoryRole::Derived
-        } else if self.activation || (self.parameter && self.data) {
+        } else if self.has(Self::ACTIVATION) || self.has(Self::PARAMETER | Self::DATA) {
             MemoryRole::Activation
-        } else if self.parameter {
+        } else if self.has(Self::PARAMETER) {
             MemoryRole::Derived
         } else {
             MemoryRole::Unknown
@@ -79,15 +90,20 @@ pub(super) fn enter(name: &str, args: &[Arg<'_>]) -> Option<RoleScope> {
     let mut given = Given::default();
     each(args, is_in_place, |tensor, is_target| given.add(tensor, is_target));
     let result = given.result();
-    if given.has_news || (given.is_unknown && result != MemoryRole::Unknown) {
-        each(args, is_in_place, |tensor, is_target| {
-            if is_target { write(tensor, result) } else { tensor.storage().use_as(role_of_given(tensor, result)) }
-        });
+    if given.has(Given::NEWS) || (given.has(Given::UNKNOWN) && result != MemoryRole::Unknown) {
+        tell_uses(args, is_in_place, result);
     }
-    if given.data && result == MemoryRole::Unknown {
+    if given.has(Given::DATA) && result == MemoryRole::Unknown {
         tell_sources(args);
     }
     (result != role::current()).then(|| RoleScope::enter(result))
+}
+
+#[inline(never)]
+fn tell_uses(args: &[Arg<'_>], is_in_place: bool, result: MemoryRole) {
+    each(args, is_in_place, |tensor, is_target| {
+        if is_target { write(tensor, result) } else { tensor.storage().use_as(role_of_given(tensor, result)) }
+    });
 }
 
 /// Calls `found` with each tensor, and whether the operation changes it: the first one of an operation in place. Of lists,
