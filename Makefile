@@ -6,6 +6,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := .venv
 TORCH_VENV := .venv-torch
 READERS_VENV := .venv-readers
+BENCH_OUTPUT := bench-output
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := $(VENV)/bin
@@ -16,11 +17,11 @@ WHEELS := $(TARGET)/wheels
 
 COUNTS := sh scripts/debian.sh valgrind valgrind && $(CARGO) run --release --quiet -p mindtorch-counts --
 
-.PHONY: help demo test lint count count-update count-where bench test-torch test-readers clean
+.PHONY: help demo test lint count count-update count-where bench bench-runtime test-torch test-readers clean
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed ## Train a model under the profiler, on both devices: tables, traces, a memory plot.
 	$(BIN)/python examples/demo.py
@@ -50,10 +51,12 @@ count-update: ## Write the instructions that an event takes to benches/counts/ba
 count-where: ## Show which functions the instructions of CASE="a + b: session" are in.
 	$(COUNTS) --where "$(CASE)"
 
-bench: $(VENV)/.installed $(TORCH_VENV)/.installed ## Measure: the engine against its peers, the runtime against PyTorch.
-	$(CARGO) bench -p mindtorch-benches
-	$(BIN)/python benches/record_function.py
-	KINETO_LOG_LEVEL=6 $(TORCH_VENV)/bin/python benches/files.py
+bench: $(TORCH_VENV)/.installed ## Measure the profiler beside PyTorch's and others, in 20 minutes; BENCH=--quick: in 4.
+	mkdir -p $(BENCH_OUTPUT)
+	$(CARGO) bench -p mindtorch-benches -- $(filter --quick,$(BENCH)) --json "$(CURDIR)/$(BENCH_OUTPUT)/engine.json" >&2
+	$(TORCH_VENV)/bin/python -m benches.costs --engine $(BENCH_OUTPUT)/engine.json --out $(BENCH_OUTPUT)/costs.json $(BENCH)
+
+bench-runtime: $(TORCH_VENV)/.installed ## Measure operators and training beside PyTorch.
 	KINETO_LOG_LEVEL=6 $(TORCH_VENV)/bin/python benches/runtime.py
 
 test-torch: $(TORCH_VENV)/.installed ## Compare with PyTorch, which this installs (several GB).
@@ -64,7 +67,7 @@ test-readers: $(READERS_VENV)/.installed $(TORCH_VENV)/.installed ## Open our fi
 
 clean: ## Remove what was built.
 	$(CARGO) clean
-	rm -rf $(VENV) $(TORCH_VENV) $(READERS_VENV) demo-output readers-output python/mindtorch_v2/*.so
+	rm -rf $(VENV) $(TORCH_VENV) $(READERS_VENV) demo-output readers-output $(BENCH_OUTPUT) python/mindtorch_v2/*.so
 
 $(VENV)/.tools: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

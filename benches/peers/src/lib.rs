@@ -2,8 +2,9 @@
 //!
 //! Harnesses that finish one benchmark before they begin the next compare two moments of the machine as much as two
 //! programs; on a shared machine the moments differ by more than the programs do. Here a round runs a batch of every
-//! case, and what is printed is the median over the rounds, with the range that holds the middle 80 %.
+//! case, and what is printed is the median over the rounds, with the range that holds the middle half.
 
+use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// Something to measure: a batch of operations that reports how long it took and how many they were.
@@ -45,40 +46,62 @@ impl<'a> Case<'a> {
 pub struct Figure {
     /// The median over the rounds.
     pub median: f64,
-    /// A tenth of the rounds were below.
+    /// A quarter of the rounds were below.
     pub low: f64,
-    /// A tenth of the rounds were above.
+    /// A quarter of the rounds were above.
     pub high: f64,
+    /// How many rounds there were.
+    pub count: usize,
 }
 
-/// Runs every case once a round, for `rounds` rounds after one that is thrown away.
-pub fn measure(rounds: usize, cases: &mut [Case<'_>]) -> Vec<Figure> {
-    for round in 0..=rounds {
-        for case in &mut *cases {
-            let (took, count) = (case.batch)();
-            if round > 0 {
-                case.samples.push(took.as_nanos() as f64 / count as f64);
+impl Figure {
+    fn of(samples: &mut [f64]) -> Self {
+        samples.sort_by(f64::total_cmp);
+        let at = |share: f64| samples[((samples.len() - 1) as f64 * share).round() as usize];
+        Self { median: at(0.5), low: at(0.25), high: at(0.75), count: samples.len() }
+    }
+}
+
+/// Cases that were measured together.
+pub struct Table {
+    title: String,
+    rows: Vec<(String, Figure)>,
+}
+
+impl Table {
+    /// Runs every case once a round, for `rounds` rounds after one that is thrown away.
+    pub fn measure(title: &str, rounds: usize, cases: &mut [Case<'_>]) -> Self {
+        for round in 0..=rounds {
+            for case in &mut *cases {
+                let (took, count) = (case.batch)();
+                if round > 0 {
+                    case.samples.push(took.as_nanos() as f64 / count as f64);
+                }
             }
         }
+        let rows = cases.iter_mut().map(|case| (case.name.to_owned(), Figure::of(&mut case.samples))).collect();
+        Self { title: title.to_owned(), rows }
     }
-    cases.iter_mut().map(|case| figure(&mut case.samples)).collect()
-}
 
-fn figure(samples: &mut [f64]) -> Figure {
-    samples.sort_by(f64::total_cmp);
-    let at = |share: f64| samples[((samples.len() - 1) as f64 * share).round() as usize];
-    Figure { median: at(0.5), low: at(0.1), high: at(0.9) }
-}
+    /// Prints the cases with their ratio to the first.
+    #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+    pub fn print(&self) {
+        let width = self.rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+        println!("\n{}", self.title);
+        println!("  {:width$}  {:>10}  {:>19}  ratio to the first", "", "ns", "25 % to 75 %");
+        for (name, figure) in &self.rows {
+            let range = format!("{:.1} to {:.1}", figure.low, figure.high);
+            let ratio = figure.median / self.rows[0].1.median;
+            println!("  {name:width$}  {:>10.2}  {range:>19}  {ratio:.2}", figure.median);
+        }
+    }
 
-/// Prints the cases with their ratio to the first.
-#[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-pub fn print_table(title: &str, unit: &str, cases: &[Case<'_>], figures: &[Figure]) {
-    let width = cases.iter().map(|case| case.name.chars().count()).max().unwrap_or(0);
-    println!("\n{title}");
-    println!("  {:width$}  {unit:>10}  {:>19}  ratio to the first", "", "10 % to 90 %");
-    for (case, figure) in cases.iter().zip(figures) {
-        let range = format!("{:.1} to {:.1}", figure.low, figure.high);
-        let ratio = figure.median / figures[0].median;
-        println!("  {:width$}  {:>10.2}  {range:>19}  {ratio:.2}", case.name, figure.median);
+    /// The same for programs.
+    pub fn to_json(&self) -> Value {
+        let case = |(name, figure): &(String, Figure)| {
+            let Figure { median, low, high, count } = figure;
+            json!({"name": name, "median": median, "low": low, "high": high, "count": count})
+        };
+        json!({"title": self.title, "cases": self.rows.iter().map(case).collect::<Vec<_>>()})
     }
 }

@@ -1,0 +1,160 @@
+"""The parts of the benchmark that are not timing: sums of measurements, the table, and the comparison of two runs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from benches import compare
+from benches.costs import engine, table
+from benches.costs.figure import Figure, Goal, Row
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def figure(median: float, spread: float = 0.0, count: int = 9) -> Figure:
+    return Figure(median, median - spread, median + spread, count)
+
+
+def row(ours: Figure | None, peer: Figure | None = None, what: str = "plain", goal: Goal | None = None) -> Row:
+    return Row("added", what, "ns", ours, peer, goal)
+
+
+def run(*rows: Row, quick: bool = False, **machine: str) -> dict[str, Any]:
+    about = {"processor": "a processor", "cores": "2", **machine}
+    return {"machine": about, "quick": quick, "rows": [each.data() for each in rows]}
+
+
+def test_many_measurements_have_quartiles() -> None:
+    assert Figure.of([5, 1, 4, 2, 3]) == Figure(3, 2, 4, 5)
+
+
+def test_few_measurements_have_their_range() -> None:
+    assert Figure.of([7, 1, 2]) == Figure(2, 1, 7, 3)
+
+
+@pytest.mark.parametrize(
+    ("ours", "is_something"),
+    [(figure(10, 2), True), (figure(1, 10, count=9), False), (figure(1, 5, count=1000), True), (figure(-5), False)],
+)
+def test_a_figure_is_something_if_its_median_is_surely_above_zero(ours: Figure, is_something: bool) -> None:
+    assert ours.is_something == is_something
+
+
+def test_the_ratio_is_the_peers_to_ours() -> None:
+    assert row(figure(50), figure(400)).ratio == 8
+
+
+@pytest.mark.parametrize(
+    ("ours", "peer"),
+    [(figure(1, 50), figure(400)), (figure(50), None), (None, figure(400)), (figure(50), figure(1, 50))],
+)
+def test_there_is_no_ratio_to_nothing(ours: Figure | None, peer: Figure | None) -> None:
+    assert row(ours, peer).ratio is None
+
+
+@pytest.mark.parametrize(
+    ("ours", "goal", "is_met"),
+    [
+        (figure(60.04), Goal(most=60), True),
+        (figure(61), Goal(most=60), False),
+        (figure(40), Goal(ratio=10), True),
+        (figure(41), Goal(ratio=10), False),
+        (figure(1, 50), Goal(most=60), None),
+    ],
+)
+def test_a_goal_is_met_as_precisely_as_it_is_printed(ours: Figure, goal: Goal, is_met: bool | None) -> None:
+    assert goal.is_met(row(ours, figure(400), goal=goal)) is is_met
+
+
+def test_a_stored_row_is_the_same_row() -> None:
+    stored = Row("files", "plain", "B", figure(1.5, 0.5), None, Goal(ratio=7), {"ours clock": 2.0})
+    assert Row.read(json.loads(json.dumps(stored.data()))) == stored
+
+
+def test_the_table_has_a_heading_for_each_section() -> None:
+    rows = [
+        row(figure(61.26, 1.5), figure(460, 100), goal=Goal(most=60)),
+        Row("size", "installed", "B", Figure.exact(13e6), Figure.exact(1.14e9)),
+        Row("size", "wheel", "B", Figure.exact(5.07e6)),
+    ]
+    assert table.markdown(rows).splitlines() == [
+        "| added | ours | torch | ratio | spread: ours; torch | goal |",
+        "|---|---|---|---|---|---|",
+        "| plain | 61.3 ns | 460 ns | 7.51 | 59.8 to 62.8 ns; 360 to 560 ns | <= 60 ns, missed |",
+        "",
+        "| size | ours | torch | ratio | spread: ours; torch | goal |",
+        "|---|---|---|---|---|---|",
+        "| installed | 13 MB | 1.14 GB | 87.7 |  |  |",
+        "| wheel | 5.07 MB | - | - |  |  |",
+    ]
+
+
+def test_the_columns_of_the_text_are_aligned() -> None:
+    lines = table.text([row(figure(61.26), what="plain"), row(figure(7), what="a longer name")]).splitlines()
+    assert lines[0].index("ours") == lines[2].index("61.3 ns") == lines[3].index("7 ns")
+
+
+def test_the_rust_rows_are_ours_beside_each_peer(tmp_path: Path) -> None:
+    names = {pair[at] for pair in engine.PAIRS for at in (1, 2)}
+    cases = [{"name": name, "median": len(name), "low": 1, "high": 99, "count": 20} for name in sorted(names)]
+    path = tmp_path / "engine.json"
+    path.write_text(json.dumps([{"title": title, "cases": cases} for title in engine.GOALS]), encoding="utf-8")
+    rows = list(engine.rows(path))
+    assert len(rows) == len(engine.PAIRS)
+    found = {each.what: each for each in rows}["a span while recording, beside puffin"]
+    assert (found.ours, found.peer) == (Figure(len(engine.OURS), 1, 99, 20), Figure(len("puffin"), 1, 99, 20))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_worse"),
+    [
+        (figure(50, 2), figure(60, 2), True),
+        (figure(50, 2), figure(60, 9), False),  # the spreads meet
+        (figure(50, 0.1), figure(51, 0.1), False),  # within the margin
+        (figure(60, 2), figure(50, 2), False),  # better
+        (figure(50, 2, count=3), figure(60, 2, count=3), False),  # too few to say
+        (figure(50, 2, count=3), figure(70, 2, count=3), True),
+        (Figure.exact(100), Figure.exact(106), True),
+        (figure(-3, 2), figure(5, 2), True),
+    ],
+)
+def test_worse_is_beyond_the_spread_and_the_margin(old: Figure, new: Figure, is_worse: bool) -> None:
+    (change,) = compare.changes([row(old)], [row(new)])
+    assert change.is_worse == is_worse
+
+
+def test_what_fell_is_better() -> None:
+    (change,) = compare.changes([row(figure(60, 2))], [row(figure(50, 2))])
+    assert change.is_better
+
+
+def test_only_rows_that_both_have_are_compared() -> None:
+    old = [row(figure(50), what="plain"), row(figure(50), what="old"), row(None, figure(50), what="theirs")]
+    new = [row(figure(99), what="new"), row(figure(50), what="plain"), row(None, figure(99), what="theirs")]
+    assert [change.what for change in compare.changes(old, new)] == ["added: plain"]
+    assert compare.gone(old, new) == ["added: old"]
+
+
+def test_the_report_says_what_got_worse_and_what_the_peer_did() -> None:
+    old = run(row(figure(50, 1), figure(400, 1)), row(figure(80, 1), what="all"), python="3.11")
+    new = run(row(figure(75, 1), figure(440, 1)), row(figure(40, 1), what="all"), python="3.12", quick=True)
+    text, is_worse = compare.report(old, new)
+    assert is_worse
+    assert text.splitlines() == [
+        "python: 3.11 before, 3.12 now",
+        "a quick run is a rough one",
+        "worse   added: plain: 50 ns to 75 ns, 1.50 times (the peer's: 1.10 times)",
+        "better  added: all: 80 ns to 40 ns, 0.50 times",
+        "2 rows: 1 worse, 1 better, the others within their spread",
+    ]
+
+
+@pytest.mark.parametrize(("median", "status"), [(50, 0), (75, 1)])
+def test_the_status_says_whether_anything_got_worse(median: float, status: int, tmp_path: Path) -> None:
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    old.write_text(json.dumps(run(row(figure(50, 1)))), encoding="utf-8")
+    new.write_text(json.dumps(run(row(figure(median, 1)))), encoding="utf-8")
+    assert compare.main([str(old), str(new)]) == status
