@@ -116,7 +116,7 @@ impl<'a> Grouping<'a> {
         let by_key = vec![[NO_GROUP; 2]; key_texts.len()];
         let (by_details, prefixes, shapes) = (FxHashMap::default(), FxHashMap::default(), Shapes::new(by));
         let spans = &trace.spans;
-        let has_amounts = !(spans.detail_rows.is_empty()
+        let has_amounts = !(spans.details.long_rows().is_empty()
             && spans.device_ns.own.is_empty()
             && spans.cpu_memory.own.is_empty()
             && spans.device_memory.own.is_empty());
@@ -220,7 +220,7 @@ impl<'a> Grouping<'a> {
     fn details(&mut self, row: usize) -> Details {
         let spans = &self.trace.spans;
         // One higher, so that 0 is no overload, whichever name has number 0.
-        let overload = spans.detail(row).map(|detail| detail.overload);
+        let overload = spans.details.get(row).map(|detail| detail.overload);
         let overload = overload.filter(|&name| !self.trace.name(name).is_empty()).map_or(0, |name| name + 1);
         Details {
             inputs: if self.by.shapes { self.shapes.alike(spans.inputs.get(row)) } else { 0 },
@@ -261,7 +261,7 @@ impl<'a> Grouping<'a> {
         add(&mut sums.self_device_ns, spans.device_ns.own.get(row));
         add_signed(&mut sums.self_cpu_memory, spans.cpu_memory.own.get(row));
         add_signed(&mut sums.self_device_memory, spans.device_memory.own.get(row));
-        add(&mut sums.flops, spans.detail(row).map_or(0, |detail| detail.flops));
+        add(&mut sums.flops, spans.details.get(row).map_or(0, |detail| detail.flops));
         self.group_of_row.set(row, group as u32 + 1);
     }
 

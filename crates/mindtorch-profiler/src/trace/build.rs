@@ -1,7 +1,8 @@
 //! Building a trace: one pass over the window's records.
 
-use super::columns::{DetailRow, SpanColumns, SpanFlags, Sparse};
+use super::columns::{SpanColumns, SpanFlags, Sparse};
 use super::contexts::{Contexts, Place, SpanOfTask};
+use super::details::DetailRow;
 use super::links::take_forward_stacks;
 use super::names::TraceNames;
 use super::nesting::{NO_PARENT, Nesting};
@@ -415,8 +416,7 @@ impl TraceBuilder {
             note: self.names.local(note),
             overload: self.names.local(if self.contents.settings.keeps_overloads { unpair(overload).0 } else { 0 }),
         };
-        self.spans.detail_rows.push(detail);
-        self.spans.details.set(row, self.spans.detail_rows.len() as u32);
+        self.spans.details.set(row, detail);
     }
 
     fn add_memory(&mut self, thread: usize, capture: Capture, ticks: u64, memory: &Memory) {

@@ -1,5 +1,6 @@
 //! The columns of a trace: one entry a span in each, in the order of thread and beginning.
 
+use super::details::Details;
 use super::nanos::Nanos;
 use crate::recorder::{Device, SpanKind};
 
@@ -59,32 +60,10 @@ pub(crate) struct SpanColumns {
     /// Arguments of a trace that was read which have no column, as members of a JSON object: index into the trace's names,
     /// one higher.
     pub(crate) extra: Sparse<u32>,
-    /// Index into `detail_rows`, one higher.
-    pub(crate) details: Sparse<u32>,
-    pub(crate) detail_rows: Vec<DetailRow>,
+    pub(crate) details: Details,
     pub(crate) cpu_memory: SelfAndTotal<i64>,
     pub(crate) device_memory: SelfAndTotal<i64>,
     pub(crate) device_ns: SelfAndTotal<u64>,
-}
-
-/// What few spans have.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DetailRow {
-    /// One higher; 0 is none.
-    pub(crate) sequence_plus_one: u64,
-    pub(crate) flops: u64,
-    pub(crate) forward_thread: u32,
-    /// Index into the trace's names, as is `overload`.
-    pub(crate) note: u32,
-    pub(crate) overload: u32,
-    /// 0 is none.
-    pub(crate) record_function: u32,
-}
-
-impl DetailRow {
-    pub(crate) fn sequence(&self) -> Option<u64> {
-        self.sequence_plus_one.checked_sub(1)
-    }
 }
 
 impl SpanColumns {
@@ -111,17 +90,16 @@ impl SpanColumns {
         self.parent.shrink_to_fit();
         self.kind.shrink_to_fit();
         self.flags.shrink_to_fit();
-        self.inputs.0.shrink_to_fit();
-        self.stack.0.shrink_to_fit();
-        self.line.0.shrink_to_fit();
-        self.module.0.shrink_to_fit();
-        self.category.0.shrink_to_fit();
-        self.extra.0.shrink_to_fit();
-        self.details.0.shrink_to_fit();
-        self.detail_rows.shrink_to_fit();
-        self.cpu_memory.own.0.shrink_to_fit();
-        self.device_memory.own.0.shrink_to_fit();
-        self.device_ns.own.0.shrink_to_fit();
+        self.inputs.shrink();
+        self.stack.shrink();
+        self.line.shrink();
+        self.module.shrink();
+        self.category.shrink();
+        self.extra.shrink();
+        self.details.shrink();
+        self.cpu_memory.own.shrink();
+        self.device_memory.own.shrink();
+        self.device_ns.own.shrink();
     }
 
     #[inline]
@@ -157,11 +135,6 @@ impl SpanColumns {
         }
     }
 
-    pub(crate) fn detail(&self, row: usize) -> Option<&DetailRow> {
-        let place = self.details.get(row).checked_sub(1)?;
-        Some(&self.detail_rows[place as usize])
-    }
-
     pub(crate) fn memory_bytes(&self) -> usize {
         fn of<T>(column: &Vec<T>) -> usize {
             column.capacity() * size_of::<T>()
@@ -173,20 +146,19 @@ impl SpanColumns {
             + of(&self.parent)
             + of(&self.kind)
             + of(&self.flags)
-            + of(&self.inputs.0)
-            + of(&self.stack.0)
-            + of(&self.line.0)
-            + of(&self.module.0)
-            + of(&self.category.0)
-            + of(&self.extra.0)
-            + of(&self.details.0)
-            + of(&self.detail_rows)
-            + of(&self.cpu_memory.own.0)
-            + of(&self.cpu_memory.total.0)
-            + of(&self.device_memory.own.0)
-            + of(&self.device_memory.total.0)
-            + of(&self.device_ns.own.0)
-            + of(&self.device_ns.total.0)
+            + self.inputs.memory_bytes()
+            + self.stack.memory_bytes()
+            + self.line.memory_bytes()
+            + self.module.memory_bytes()
+            + self.category.memory_bytes()
+            + self.extra.memory_bytes()
+            + self.details.memory_bytes()
+            + self.cpu_memory.own.memory_bytes()
+            + self.cpu_memory.total.memory_bytes()
+            + self.device_memory.own.memory_bytes()
+            + self.device_memory.total.memory_bytes()
+            + self.device_ns.own.memory_bytes()
+            + self.device_ns.total.memory_bytes()
     }
 }
 
@@ -215,6 +187,14 @@ impl<T: Copy + Default + PartialEq> Sparse<T> {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.0.shrink_to_fit();
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.0.capacity() * size_of::<T>()
     }
 
     /// Rows from here on have the default.

@@ -157,9 +157,8 @@ impl SpanColumns {
             part.kind.push(self.kind[row]);
             part.flags.push(self.flags[row]);
             part.parent.push(kept.nearest(self.parent[row]).unwrap_or(NO_PARENT));
-            if let Some(detail) = self.detail(row) {
-                part.detail_rows.push(*detail);
-                part.details.set(at, part.detail_rows.len() as u32);
+            if let Some(detail) = self.details.get(row) {
+                part.details.set(at, detail);
             }
         }
         part.inputs = self.inputs.part(kept);

@@ -101,7 +101,7 @@ impl MemoryNotes {
 
 impl SpanColumns {
     fn append(&mut self, part: &Self, later: u64, names: &[u32]) {
-        let (rows, details) = (self.len(), self.detail_rows.len() as u32);
+        let rows = self.len();
         self.start.extend(part.start.iter().map(|start| start + later));
         part.duration.range(0..part.len()).for_each(|ns| self.duration.push(ns));
         part.self_ns.range(0..part.len()).for_each(|ns| self.self_ns.push(ns));
@@ -117,17 +117,7 @@ impl SpanColumns {
         self.device.append(rows, &part.device);
         self.category.append_names(rows, &part.category, names);
         self.extra.append_names(rows, &part.extra, names);
-        self.details.append(rows, &part.details);
-        for row in rows..self.len() {
-            let place = self.details.get(row);
-            if place != 0 {
-                self.details.set(row, place + details);
-            }
-        }
-        self.detail_rows.extend(part.detail_rows.iter().copied().map(|mut detail| {
-            (detail.note, detail.overload) = (names[detail.note as usize], names[detail.overload as usize]);
-            detail
-        }));
+        self.details.append(rows, &part.details, names);
         self.cpu_memory.append(rows, &part.cpu_memory);
         self.device_memory.append(rows, &part.device_memory);
         self.device_ns.append(rows, &part.device_ns);

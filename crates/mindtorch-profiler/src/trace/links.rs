@@ -50,10 +50,10 @@ impl Bits {
 /// What the autograd engine wraps around a node (`evaluate_function`) has the same number. It is neither: no link begins
 /// or ends there.
 fn for_each_link(spans: &SpanColumns, threads: &[ThreadRow], mut link: impl FnMut(u32, u32, bool)) {
-    if spans.detail_rows.is_empty() || !spans.kind.contains(&SpanKind::Backward) {
+    if spans.details.is_empty() || !spans.kind.contains(&SpanKind::Backward) {
         return;
     }
-    let sequence = |row: usize| spans.detail(row).and_then(|detail| detail.sequence());
+    let sequence = |row: usize| spans.details.get(row).and_then(|detail| detail.sequence());
     let mut is_wrapper = Bits::new(spans.len());
     let nodes = || (0..spans.len()).filter(|&row| spans.kind[row] == SpanKind::Backward && sequence(row).is_some());
     for row in nodes() {
@@ -87,7 +87,7 @@ fn for_each_link(spans: &SpanColumns, threads: &[ThreadRow], mut link: impl FnMu
     };
     let mut is_linked = Bits::new(forward.len());
     for row in nodes().filter(|&row| !is_wrapper.get(row)) {
-        let found = spans.detail(row).and_then(|detail| last_of(detail.forward_thread, detail.sequence()));
+        let found = spans.details.get(row).and_then(|detail| last_of(detail.forward_thread, detail.sequence()));
         if let Some(place) = found
             && spans.start[forward[place] as usize] <= spans.start[row]
         {

@@ -4,6 +4,7 @@ mod build;
 mod columns;
 mod contexts;
 mod derived;
+mod details;
 mod event_order;
 mod filter;
 mod filtered;
@@ -23,7 +24,7 @@ mod timeline;
 mod usage;
 
 pub(crate) use build::TraceBuilder;
-pub(crate) use columns::{DetailRow, SpanColumns, SpanFlags, Sparse};
+pub(crate) use columns::{SpanColumns, SpanFlags, Sparse};
 pub(crate) use derived::Derived;
 pub use event_order::{EventOrder, TraceEvent};
 pub(crate) use filter::Selection;

@@ -3,12 +3,20 @@
 use crate::names::Name;
 use std::sync::Arc;
 
-/// Gives process-wide names numbers within the trace, in the order of their first use.
-#[derive(Debug, Default)]
+/// Gives process-wide names numbers within the trace, in the order of their first use. Number 0 is the empty name.
+#[derive(Debug)]
 pub(crate) struct TraceNames {
     /// By process-wide id: the number within the trace, one higher; 0 is not used yet.
     local: Vec<u32>,
     texts: Vec<Arc<str>>,
+}
+
+impl Default for TraceNames {
+    fn default() -> Self {
+        let mut names = Self { local: Vec::new(), texts: Vec::new() };
+        names.add(0);
+        names
+    }
 }
 
 impl TraceNames {

@@ -1,7 +1,7 @@
 //! One span of a trace.
 
 use super::Trace;
-use super::columns::DetailRow;
+use super::details::DetailRow;
 use super::rows::{DeviceKind, DeviceRow, ThreadRow};
 use crate::inputs::Inputs;
 use crate::names::Stack;
@@ -166,8 +166,8 @@ impl<'a> SpanRef<'a> {
         self.trace.spans.device_ns.own.get(self.row)
     }
 
-    fn detail(&self) -> Option<&'a DetailRow> {
-        self.trace.spans.detail(self.row)
+    fn detail(&self) -> Option<DetailRow> {
+        self.trace.spans.details.get(self.row)
     }
 }
 

@@ -36,7 +36,7 @@ impl ChromeWriter<'_, '_> {
         let spans = &self.trace.spans;
         let (kind, start) = (spans.kind[row], spans.start[row]);
         self.begin_span(row, thread);
-        let detail = spans.detail(row);
+        let detail = spans.details.get(row);
         let step = self.steps.step_at(start);
         let is_plain = detail.is_none() && self.is_plain(row);
         let mut line = self.json.line();
@@ -109,7 +109,8 @@ impl ChromeWriter<'_, '_> {
         let spans = &trace.spans;
         let kind = spans.kind[row];
         let (name, category) = (spans.name[row], spans.category.get(row));
-        let overload = spans.detail(row).map(|detail| detail.overload).filter(|&name| !trace.name(name).is_empty());
+        let overload =
+            spans.details.get(row).map(|detail| detail.overload).filter(|&name| !trace.name(name).is_empty());
         // A category is the number of a name; what has none has that of its kind. Numbers of threads are one higher, so
         // that no key is all zero.
         let category_key = if category == 0 { u32::MAX - kind as u32 } else { category };
@@ -157,7 +158,7 @@ impl ChromeWriter<'_, '_> {
     #[inline]
     fn write_rest_of_args(&mut self, row: usize) {
         let trace = self.trace;
-        if let Some(detail) = trace.spans.detail(row) {
+        if let Some(detail) = trace.spans.details.get(row) {
             if detail.flops > 0 {
                 self.json.raw(",\"Flops\":");
                 self.json.number(detail.flops);

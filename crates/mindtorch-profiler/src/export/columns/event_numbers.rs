@@ -4,7 +4,7 @@
 use super::{Field, Kind};
 use crate::capture::Capture;
 use crate::recorder::Device;
-use crate::trace::{DetailRow, DeviceKind, Trace, TraceEvent};
+use crate::trace::{DeviceKind, Trace, TraceEvent};
 
 pub(super) const FIELDS: [Field; 25] = [
     Field::new("start_ns", Kind::Int),
@@ -114,7 +114,7 @@ impl EventNumbers {
     fn of_span(&self, trace: &Trace, row: usize) -> OfEvent {
         let spans = &trace.spans;
         let thread = &trace.threads[trace.thread_of(row)];
-        let detail = spans.detail(row);
+        let detail = spans.details.get(row);
         let own = |amount: &dyn Fn(usize) -> u64| trace.with_repeated(row).map(amount).sum();
         OfEvent {
             self_ns: own(&|row| spans.self_ns.get(row)),
@@ -122,7 +122,7 @@ impl EventNumbers {
             thread: Some(thread.number),
             correlation: row + 1,
             linked_to: None,
-            sequence: detail.and_then(DetailRow::sequence),
+            sequence: detail.and_then(|detail| detail.sequence()),
             forward_thread: detail.map(|detail| detail.forward_thread).filter(|&thread| thread != 0),
             flops: self.has_flops.then(|| detail.map_or(0, |detail| detail.flops)),
             device_ns: Some((spans.device_ns.total.get(row), own(&|row| spans.device_ns.own.get(row)))),

@@ -248,7 +248,7 @@ impl EventColumns {
             } else {
                 stack.push_null();
             }
-            let detail = spans.detail(row);
+            let detail = spans.details.get(row);
             push_name(overload, trace, detail.map(|detail| detail.overload));
             push_name(note, trace, detail.map(|detail| detail.note));
             push_name(category, trace, spans.category.get(row).checked_sub(1));

@@ -108,7 +108,7 @@ impl PerfettoWriter<'_, '_> {
             other => sequence.interned.other_category(other - 1),
         };
         out.number(event::CATEGORY_IIDS, u64::from(category));
-        let detail = spans.detail(row);
+        let detail = spans.details.get(row);
         let name = match detail.map_or(0, |detail| detail.overload) {
             overload if overload != 0 && !self.trace.name(overload).is_empty() => {
                 sequence.interned.overloaded_name(spans.name[row], overload)
@@ -173,7 +173,7 @@ impl PerfettoWriter<'_, '_> {
     /// What few spans have.
     fn write_details(&mut self, row: usize) {
         let (out, sequence) = (&mut self.out.buffer, &mut self.sequence);
-        let Some(detail) = self.trace.spans.detail(row) else { return };
+        let Some(detail) = self.trace.spans.details.get(row) else { return };
         if detail.record_function != 0 {
             sequence.uint(out, Key::RecordFunctionId, u64::from(detail.record_function));
         }

@@ -102,8 +102,7 @@ impl Columns {
             spans.category.set(row, rest.category);
             spans.extra.set(row, rest.extra);
             if let Some(detail) = rest.detail() {
-                spans.detail_rows.push(detail);
-                spans.details.set(row, spans.detail_rows.len() as u32);
+                spans.details.set(row, detail);
             }
         }
         if stacks == Stacks::OfFunctions {

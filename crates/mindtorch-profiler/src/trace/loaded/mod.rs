@@ -10,7 +10,8 @@ mod pairs;
 mod steps;
 mod threads;
 
-use super::columns::{DetailRow, SpanColumns, SpanFlags};
+use super::columns::{SpanColumns, SpanFlags};
+use super::details::DetailRow;
 use super::links::take_forward_stacks;
 use super::repeated::repeated_operators;
 use super::rows::{DeviceKind, DeviceRow, MemoryNotes, ThreadRow};

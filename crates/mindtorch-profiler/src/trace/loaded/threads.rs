@@ -15,7 +15,7 @@ impl Loose {
     /// Gives threads the numbers that backward nodes have for them. Files name threads otherwise, so a number means the thread
     /// where the arrows to its nodes begin; without arrows, where the operators with the nodes' sequence numbers are.
     pub(super) fn number_threads(&self, order: &Order, clock: Clock, spans: &SpanColumns, threads: &mut [ThreadRow]) {
-        let mut taken: FxHashSet<u32> = spans.detail_rows.iter().map(|detail| detail.forward_thread).collect();
+        let mut taken: FxHashSet<u32> = spans.details.long_rows().iter().map(|detail| detail.forward_thread).collect();
         taken.remove(&0);
         if !taken.is_empty() {
             assign(&self.votes_of_arrows(Places { order, clock, threads, spans }), threads);
@@ -43,7 +43,7 @@ impl Loose {
         for arrow in ends(ArrowEnd::Backward) {
             if let Some(&thread) = from.get(&arrow.id)
                 && let Some(row) = places.row_of(arrow, &rows)
-                && let Some(detail) = places.spans.detail(row as usize)
+                && let Some(detail) = places.spans.details.get(row as usize)
                 && detail.forward_thread != 0
             {
                 *votes.entry((detail.forward_thread, thread)).or_default() += 1;
@@ -58,7 +58,7 @@ fn votes_of_sequences(spans: &SpanColumns, threads: &[ThreadRow], assigned: &FxH
     let mut forward: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
     for (at, thread) in threads.iter().enumerate() {
         for row in thread.spans.clone() {
-            if let Some(detail) = spans.detail(row)
+            if let Some(detail) = spans.details.get(row)
                 && let Some(sequence) = detail.sequence()
                 && detail.forward_thread == 0
                 && spans.kind[row] == SpanKind::Op
@@ -72,7 +72,7 @@ fn votes_of_sequences(spans: &SpanColumns, threads: &[ThreadRow], assigned: &FxH
         }
     }
     let mut votes = Votes::default();
-    for detail in spans.detail_rows.iter().filter(|detail| detail.forward_thread != 0) {
+    for detail in spans.details.long_rows().iter().filter(|detail| detail.forward_thread != 0) {
         let threads = detail.sequence().and_then(|sequence| forward.get(&sequence));
         if !assigned.contains(&detail.forward_thread) {
             for &thread in threads.into_iter().flatten() {
