@@ -174,7 +174,7 @@ def operator_rows(effort: Effort) -> Iterator[Row]:
     section = "added to an operator, 4x4 add"
     effort.say(section)
     modes = [OFF, *MODES]
-    found = measured(effort.rounds(full=101, quick=15), modes, work="additions", count=ADDITIONS)
+    found = measured(effort.rounds(full=61, quick=15), modes, work="additions", count=ADDITIONS)
     if any(side.operators != ADDITIONS for side in found.values()):
         raise RuntimeError("an addition is not one event")
     yield from rows_of(section, found, modes)
@@ -194,10 +194,10 @@ def training_rows(effort: Effort) -> Iterator[Row]:
     modes = [OFF, *MODES]
     section = "added to an operator, GPT training step, 8 x 128 bytes"
     effort.say(section)
-    found = measured(effort.rounds(full=150, quick=12), modes, work="training", batch=8, length=128)
+    found = measured(effort.rounds(full=120, quick=12), modes, work="training", batch=8, length=128)
     yield from rows_of(section, found, modes)
     yield from share_rows(section, found, modes)
     section = "added to an operator, GPT training step, 1 x 8 bytes"
     effort.say(section)
-    found = measured(effort.rounds(full=200, quick=30), modes, work="training", batch=1, length=8)
+    found = measured(effort.rounds(full=150, quick=30), modes, work="training", batch=1, length=8)
     yield from rows_of(section, found, modes)
