@@ -35,6 +35,9 @@ impl Capture {
     /// themselves ([`Recorder::watch`](crate::Recorder::watch)) and shall cost nothing while they do not.
     pub const TENSORS: Self = Self(1 << 6);
 
+    /// All that a session can ask for.
+    pub(crate) const ALL: Self = Self(Self::TENSORS.0 - 1);
+
     /// Calls of functions: they are host work, collected for the sake of stacks.
     pub const FUNCTIONS: Self = Self(Self::CPU.0 | Self::STACK.0);
 

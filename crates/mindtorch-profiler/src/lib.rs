@@ -101,6 +101,7 @@ mod intern;
 mod load;
 mod macros;
 mod names;
+mod overhead;
 mod quiet;
 mod recorder;
 mod session;
@@ -126,6 +127,7 @@ pub use inputs::{Input, Inputs, InputsEncoder};
 pub use load::LoadError;
 pub use macros::CallSite;
 pub use names::{Name, Stack};
+pub use overhead::{Calibration, EventCost, Overhead, Sample};
 pub use recorder::{
     ContextInUse, Device, DeviceSpan, Memory, MemoryRole, MemoryUse, Recorder, Span, SpanArgs, SpanId, SpanKind,
     SpanToken, ThreadWriter, Ticks, capture, counter, device_span, keep_memory, mark, memory, memory_epoch,

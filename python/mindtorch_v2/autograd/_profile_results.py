@@ -82,10 +82,16 @@ class ProfileResults(TraceFiles):
         group_by_stack_n: int = 0,
         group_by_overload_name: bool = False,
         include_python_functions: bool = False,
+        *,
+        subtract_overhead: bool = False,
     ) -> EventList:
         """Return the events grouped by name, with sums and averages. While recording: those so far."""
         return self.function_events.key_averages(
-            group_by_input_shape, group_by_stack_n, group_by_overload_name, include_python_functions
+            group_by_input_shape,
+            group_by_stack_n,
+            group_by_overload_name,
+            include_python_functions,
+            subtract_overhead=subtract_overhead,
         )
 
     def total_average(self) -> FunctionEventAvg:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         register_optimizer_step_post_hook as register_optimizer_step_post_hook,
     )
     from mindtorch_v2.profiler._errors import TraceFormatError
+    from mindtorch_v2.profiler._overhead import Overhead
     from mindtorch_v2.profiler._trace import Trace
     from mindtorch_v2.profiler.execution_trace import ExecutionTraceObserver
 
@@ -45,6 +46,7 @@ __all__ = [
     "CuspyConfig",
     "DeviceType",
     "ExecutionTraceObserver",
+    "Overhead",
     "PerformanceMetricsConfig",
     "ProfilerAction",
     "ProfilerActivity",
@@ -65,6 +67,7 @@ _supported_activities = supported_activities
 _LATER = {
     "ExecutionTraceObserver": "mindtorch_v2.profiler.execution_trace",
     "Optimizer": "mindtorch_v2.optim.optimizer",
+    "Overhead": "mindtorch_v2.profiler._overhead",
     "Trace": "mindtorch_v2.profiler._trace",
     "TraceFormatError": "mindtorch_v2.profiler._errors",
     "register_optimizer_step_post_hook": "mindtorch_v2.optim.optimizer",

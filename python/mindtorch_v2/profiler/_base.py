@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mindtorch_v2.profiler._configs import ProfilerActivityConfig, _ExperimentalConfig
     from mindtorch_v2.profiler._filters import FilterArguments
     from mindtorch_v2.profiler._memory_profiler import MemoryProfile, MemoryProfileTimeline
+    from mindtorch_v2.profiler._overhead import Overhead
     from mindtorch_v2.profiler._trace import Trace
     from mindtorch_v2.profiler._trace_files import Path, Target
     from mindtorch_v2.profiler.activities import Activities
@@ -234,6 +235,8 @@ class _KinetoProfile(TraceMetadata, TraceFiles):
         group_by_stack_n: int = 0,
         group_by_overload_name: bool = False,
         include_python_functions: bool = False,
+        *,
+        subtract_overhead: bool = False,
     ) -> EventList:
         """Return the events grouped by name, with sums and averages. While recording: those so far.
 
@@ -242,10 +245,33 @@ class _KinetoProfile(TraceMetadata, TraceFiles):
             group_by_stack_n: tell apart calls that differ in that many innermost frames of their stacks.
             group_by_overload_name: tell apart overloads of an op.
             include_python_functions: show Python functions, too.
+            subtract_overhead: leave out of all times on the host what recording took in them, as far as it is known
+                (``docs/overhead.md``). Each average says how much that was, as ``overhead_time_total`` and
+                ``self_overhead_time_total``; the list, in all, as ``overhead_time_total``.
         """
         return self._profiler("getting key averages").key_averages(
-            group_by_input_shape, group_by_stack_n, group_by_overload_name, include_python_functions
+            group_by_input_shape,
+            group_by_stack_n,
+            group_by_overload_name,
+            include_python_functions,
+            subtract_overhead=subtract_overhead,
         )
+
+    def overhead(self) -> Overhead:
+        """Return what recording an event costs, for each kind of event, and all those of the last cycle together.
+
+        It is measured when it is first asked for, in some milliseconds, on a machine that should have nothing else to
+        do. See ``docs/overhead.md`` for what it covers.
+
+        >>> from mindtorch_v2.profiler import profile, record_function
+        >>> with profile() as prof, record_function("work"):
+        ...     pass
+        >>> prof.overhead().total_ns == prof.overhead().annotation.total_ns
+        True
+        """
+        from mindtorch_v2.profiler._overhead import Overhead  # noqa: PLC0415 (few need it)
+
+        return Overhead._of(self._results("asking for its overhead"))
 
     def export_chrome_trace(
         self,

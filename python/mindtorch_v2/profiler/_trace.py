@@ -9,6 +9,7 @@ from mindtorch_v2.autograd._events.event_export import STACK_METRICS
 from mindtorch_v2.autograd.profiler_util import EventList
 from mindtorch_v2.profiler._errors import TraceFormatError
 from mindtorch_v2.profiler._filters import native_filter
+from mindtorch_v2.profiler._overhead import Overhead
 from mindtorch_v2.profiler._trace_files import TraceFiles, as_target, file_name, stack_metric
 
 # Not imported from typing, which takes longer to import than this package.
@@ -89,11 +90,29 @@ class Trace(TraceFiles):
         group_by_stack_n: int = 0,
         group_by_overload_name: bool = False,
         include_python_functions: bool = False,
+        *,
+        subtract_overhead: bool = False,
     ) -> EventList:
-        """Return the events grouped by name, with sums and averages: see ``profile.key_averages``."""
+        """Return the events grouped by name, with sums and averages: see ``profile.key_averages``.
+
+        Raises:
+            ValueError: the overhead is to be subtracted, and the trace was read from a file, which does not tell it.
+        """
         return self.events().key_averages(
-            group_by_input_shape, group_by_stack_n, group_by_overload_name, include_python_functions
+            group_by_input_shape,
+            group_by_stack_n,
+            group_by_overload_name,
+            include_python_functions,
+            subtract_overhead=subtract_overhead,
         )
+
+    def overhead(self) -> Overhead:
+        """Return what recording cost: see ``profile.overhead``.
+
+        Raises:
+            ValueError: the trace was read from a file, which does not tell it.
+        """
+        return Overhead._of(self._recording)
 
     def filtered(self, **filters: Unpack[FilterArguments]) -> Trace:
         """Return a trace of some of the events.

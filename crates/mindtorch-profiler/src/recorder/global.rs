@@ -36,14 +36,21 @@ static GLOBAL: LazyLock<Recorder> = LazyLock::new(|| {
 static PROCESS_NAME: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
 
 thread_local! {
-    static WRITER: RefCell<Option<LocalWriter>> = const { RefCell::new(None) };
+    pub(super) static WRITER: RefCell<Option<LocalWriter>> = const { RefCell::new(None) };
     /// The address of this thread's log, or 0. Apart from the writer, because ending a span needs no more than this and
     /// the clock.
-    static HERE: Cell<usize> = const { Cell::new(0) };
+    pub(super) static HERE: Cell<usize> = const { Cell::new(0) };
 }
 
 /// The writer of a thread of this process.
-struct LocalWriter(ThreadWriter, QuietDrop);
+#[derive(Debug)]
+pub(super) struct LocalWriter(ThreadWriter, QuietDrop);
+
+impl LocalWriter {
+    pub(super) fn new(writer: ThreadWriter) -> Self {
+        Self(writer, QuietDrop::default())
+    }
+}
 
 impl Drop for LocalWriter {
     fn drop(&mut self) {
@@ -95,7 +102,7 @@ fn register(writer: &mut Option<LocalWriter>) {
     let _quiet = Quiet::new();
     let new = Recorder::global().thread(os_thread_id(), thread_name().as_deref());
     HERE.set(new.address());
-    *writer = Some(LocalWriter(new, QuietDrop::default()));
+    *writer = Some(LocalWriter::new(new));
 }
 
 #[cold]

@@ -5,6 +5,7 @@
 
 mod chunk;
 mod context;
+mod elsewhere;
 mod event;
 mod fork;
 mod global;
@@ -16,6 +17,7 @@ mod writer;
 
 pub(crate) use chunk::Chunk;
 pub use context::{ContextInUse, set_context, set_context_source};
+pub(crate) use elsewhere::Elsewhere;
 pub use event::{Device, DeviceSpan, Memory, MemoryUse, SpanArgs, SpanId, SpanKind, Ticks};
 pub(crate) use global::begin_annotation;
 pub use global::{
@@ -198,6 +200,11 @@ impl Recorder {
     /// A recorder of its own, with a clock that the caller moves.
     pub fn with_manual_clock(clock: &ManualClock) -> Self {
         Self::new(Clock::Manual(clock.clone()), false)
+    }
+
+    /// A recorder of its own that keeps the time of the process's.
+    pub(crate) fn apart() -> Self {
+        Self::new(Self::global().clock().clone(), false)
     }
 
     /// The current time, as records have it.

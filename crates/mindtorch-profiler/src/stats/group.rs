@@ -31,13 +31,13 @@ const NO_GROUP: u32 = u32::MAX;
 
 /// The pass over a trace.
 pub(super) struct Grouping<'a> {
-    trace: &'a Trace,
+    pub(super) trace: &'a Trace,
     by: GroupBy,
     /// Nothing but the key tells groups apart.
     is_by_key: bool,
     /// Every event is a group.
     is_single: bool,
-    visible: Visible,
+    pub(super) visible: Visible,
     /// The names that groups are known by: `ProfilerStep#7` is one of `ProfilerStep*`.
     keys: Vec<u32>,
     key_texts: Vec<Arc<str>>,
@@ -47,13 +47,13 @@ pub(super) struct Grouping<'a> {
     shapes: Shapes,
     /// The stack of its first frames, by stack.
     prefixes: FxHashMap<u32, u32>,
-    groups: Vec<Group>,
+    pub(super) groups: Vec<Group>,
     /// One for each group.
-    times: Vec<Times>,
+    pub(super) times: Vec<Times>,
     /// Whether spans have anything but times to sum.
     has_amounts: bool,
     /// If they have: the group of each row, one higher.
-    group_of_row: Sparse<u32>,
+    pub(super) group_of_row: Sparse<u32>,
 }
 
 /// What tells groups of one key apart.
@@ -65,22 +65,22 @@ struct Details {
 }
 
 /// A group while it is being summed.
-struct Group {
-    sums: Average,
+pub(super) struct Group {
+    pub(super) sums: Average,
     details: Details,
 }
 
 impl<'a> Grouping<'a> {
-    pub(super) fn of(trace: &'a Trace, by: GroupBy) -> Vec<Average> {
+    pub(super) fn of(trace: &'a Trace, by: GroupBy) -> Self {
         let mut grouping = Self::new(trace, by);
         grouping.add_spans();
         grouping.add_hidden_spans();
         grouping.add_device_spans();
         grouping.add_memory_outside_spans();
-        grouping.finish()
+        grouping
     }
 
-    pub(super) fn single_events(trace: &'a Trace) -> Vec<Average> {
+    pub(super) fn single_events(trace: &'a Trace) -> Self {
         let mut grouping = Self::new(
             trace,
             GroupBy { shapes: true, stack_depth: usize::MAX, overload: true, device: true, functions: true },
@@ -108,7 +108,7 @@ impl<'a> Grouping<'a> {
         }
         grouping.add_device_spans();
         grouping.add_memory_outside_spans();
-        grouping.finish()
+        grouping
     }
 
     fn new(trace: &'a Trace, by: GroupBy) -> Self {
@@ -187,7 +187,7 @@ impl<'a> Grouping<'a> {
     }
 
     #[inline]
-    fn group_of(&mut self, row: usize, name: u32, kind: SpanKind) -> usize {
+    pub(super) fn group_of(&mut self, row: usize, name: u32, kind: SpanKind) -> usize {
         let key = self.keys[name as usize];
         let is_annotation = kind == SpanKind::Annotation;
         let group = if self.is_by_key {
@@ -267,7 +267,7 @@ impl<'a> Grouping<'a> {
 
     /// Whether the amounts of the span are among those of another of its group. Where spans nest, one that lies within
     /// another's time is inside it; where they overlap it need not be, and the way up tells.
-    fn has_ancestor_in(&self, group: usize, row: usize) -> bool {
+    pub(super) fn has_ancestor_in(&self, group: usize, row: usize) -> bool {
         let spans = &self.trace.spans;
         if !self.trace.threads[self.trace.thread_of(row)].has_overlaps {
             return true;
@@ -337,7 +337,7 @@ impl<'a> Grouping<'a> {
         self.groups.len() - 1
     }
 
-    fn finish(self) -> Vec<Average> {
+    pub(super) fn finish(self) -> Vec<Average> {
         let Self { trace, groups, times, visible, .. } = self;
         let mut all: Vec<(Group, Times)> = groups.into_iter().zip(times).collect();
         all.sort_by_key(|(_, times)| (times.first_start, Reverse(times.first_end)));
@@ -346,10 +346,10 @@ impl<'a> Grouping<'a> {
             let overload = group.details.overload.checked_sub(1);
             Average {
                 count: times.count,
-                cpu_total_ns: times.cpu_total,
-                self_cpu_ns: times.self_cpu,
+                cpu_total_ns: times.cpu_total - group.sums.overhead_ns,
+                self_cpu_ns: times.self_cpu - group.sums.self_overhead_ns,
                 first_start_ns: times.first_start,
-                has_parent: first.is_some_and(|span| visible.has_parent(trace, span.row())),
+                has_parent: first.is_some_and(|span| visible.parent(trace, span.row()).is_some()),
                 is_async: first.is_some_and(|span| span.is_async()),
                 inputs: Inputs(group.details.inputs),
                 stack: Stack(group.details.stack).frames(),

@@ -3,6 +3,7 @@
 mod format;
 mod group;
 mod shapes;
+mod subtract;
 mod table;
 mod times;
 mod visible;
@@ -13,6 +14,7 @@ pub use table::{SortKey, TableOptions, TimeUnit, UnknownSortKey};
 use crate::capture::Capture;
 use crate::inputs::Inputs;
 use crate::names::Name;
+use crate::overhead::Overhead;
 use crate::recorder::{Device, SpanKind};
 use crate::trace::Trace;
 use group::Grouping;
@@ -38,6 +40,7 @@ pub struct Averages {
     lost: u64,
     /// What the accelerator is called in the table.
     device_label: Arc<str>,
+    overhead_ns: Option<u64>,
 }
 
 /// The sums of one group of events.
@@ -63,6 +66,10 @@ pub struct Average {
     pub device_memory: i64,
     /// Device memory allocated less freed in the events, without what they contain.
     pub self_device_memory: i64,
+    /// The profiler's own time that was taken off `cpu_total_ns`: see [`Trace::averages_without`].
+    pub overhead_ns: u64,
+    /// The profiler's own time that was taken off `self_cpu_ns`.
+    pub self_overhead_ns: u64,
     /// Floating-point operations.
     pub flops: u64,
     /// Where the events ran. Device work of one name that is not grouped by device has that of the first.
@@ -104,6 +111,8 @@ impl Average {
             self_cpu_memory: 0,
             device_memory: 0,
             self_device_memory: 0,
+            overhead_ns: 0,
+            self_overhead_ns: 0,
             flops: 0,
             device: Device::Cpu,
             kind: None,
@@ -170,7 +179,7 @@ impl Averages {
     /// A table's rows that were not made from a trace. `capture` says which columns there can be, and `device_label` what
     /// the accelerator is called.
     pub fn of_rows(rows: Vec<Average>, capture: Capture, device_label: &str) -> Self {
-        Self { rows, capture, lost: 0, device_label: device_label.into() }
+        Self { rows, capture, lost: 0, device_label: device_label.into(), overhead_ns: None }
     }
 
     /// The groups.
@@ -187,6 +196,11 @@ impl Averages {
     /// The host time that the trace's spans cover, which is the sum of all self times.
     pub fn self_cpu_total_ns(&self) -> u64 {
         self.rows.iter().map(|row| row.self_cpu_ns).sum()
+    }
+
+    /// The profiler's own time that was taken off self times, which is what was taken off in all; `None` if nothing was to be.
+    pub fn overhead_ns(&self) -> Option<u64> {
+        self.overhead_ns
     }
 
     /// The table, as torch prints it.
@@ -209,15 +223,26 @@ impl Trace {
 
     /// The trace's events grouped by name and whatever else is asked for.
     pub fn averages(&self, by: GroupBy) -> Averages {
-        self.averages_of(Grouping::of(self, by))
+        self.averages_of(Grouping::of(self, by), None)
+    }
+
+    /// The same without the profiler's own time, as far as that is known: times on the host are less by what recording took
+    /// within them. Takes about three times as long.
+    ///
+    /// See [`Overhead`] for an example.
+    pub fn averages_without(&self, by: GroupBy, overhead: &Overhead) -> Averages {
+        let mut grouping = Grouping::of(self, by);
+        let overhead_ns = grouping.subtract(overhead);
+        self.averages_of(grouping, Some(overhead_ns))
     }
 
     /// Every event as a group of its own, in the order of time.
     pub fn events(&self) -> Averages {
-        self.averages_of(Grouping::single_events(self))
+        self.averages_of(Grouping::single_events(self), None)
     }
 
-    fn averages_of(&self, rows: Vec<Average>) -> Averages {
-        Averages { rows, capture: self.header.capture, lost: self.header.lost, device_label: self.accelerator().into() }
+    fn averages_of(&self, grouping: Grouping<'_>, overhead_ns: Option<u64>) -> Averages {
+        let (capture, lost) = (self.header.capture, self.header.lost);
+        Averages { rows: grouping.finish(), capture, lost, device_label: self.accelerator().into(), overhead_ns }
     }
 }

@@ -182,6 +182,9 @@ pub(super) fn render(averages: &Averages, options: &TableOptions) -> String {
         let device = &averages.device_label;
         let _ = writeln!(text, "Self {device} time total: {}", time(totals.self_device_us, options.time_unit));
     }
+    if let Some(ns) = averages.overhead_ns {
+        let _ = writeln!(text, "Profiler overhead subtracted: {}", time(ns as f64 / 1e3, options.time_unit));
+    }
     if averages.lost > 0 {
         let _ = writeln!(text, "Events lost: {}", averages.lost);
     }

@@ -28,24 +28,13 @@ impl Visible {
         let spans = &trace.spans;
         let mut repeated = trace.repeated.iter().copied().peekable();
         let mut owners: Vec<u32> = Vec::with_capacity(spans.len());
-        let mut self_ns = Nanos::default();
-        for thread in &trace.threads {
-            let mut nesting = Nesting::default();
-            for row in thread.spans.clone() {
-                let is_repeated = repeated.next_if_eq(&(row as u32)).is_some();
-                let is_hidden = is_repeated || (hides_functions && spans.kind[row] == SpanKind::Function);
-                self_ns.push(0);
-                if is_hidden {
-                    owners.push(owners.get(spans.parent[row] as usize).copied().unwrap_or(NOWHERE));
-                    continue;
-                }
-                owners.push(row as u32);
-                if !spans.flags[row].is_closed_elsewhere() {
-                    nesting.enter(row as u32, spans.start[row], spans.end(row), &mut self_ns);
-                }
-            }
-            nesting.finish(&mut self_ns);
+        for row in 0..spans.len() {
+            let is_repeated = repeated.next_if_eq(&(row as u32)).is_some();
+            let is_hidden = is_repeated || (hides_functions && spans.kind[row] == SpanKind::Function);
+            let around = || owners.get(spans.parent[row] as usize).copied().unwrap_or(NOWHERE);
+            owners.push(if is_hidden { around() } else { row as u32 });
         }
+        let self_ns = if trace.taken_out.is_empty() { nested(trace, &owners) } else { summed(trace, &owners) };
         Self(Some(Shown { owners, self_ns }))
     }
 
@@ -69,9 +58,38 @@ impl Visible {
         self.0.as_ref().map_or(own, |shown| shown.self_ns.get(row))
     }
 
-    /// Whether a span that is shown is inside another that is.
-    pub(super) fn has_parent(&self, trace: &Trace, row: usize) -> bool {
+    /// The innermost row around one that is shown which is shown, too.
+    pub(super) fn parent(&self, trace: &Trace, row: usize) -> Option<usize> {
         let parent = trace.spans.parent[row] as usize;
-        parent < trace.spans.len() && self.owner(parent).is_some()
+        if parent < trace.spans.len() { self.owner(parent) } else { None }
     }
+}
+
+/// The self times of the rows that own themselves, as if there were no others.
+fn nested(trace: &Trace, owners: &[u32]) -> Nanos {
+    let spans = &trace.spans;
+    let mut self_ns = Nanos::default();
+    for thread in &trace.threads {
+        let mut nesting = Nesting::default();
+        for row in thread.spans.clone() {
+            self_ns.push(0);
+            if owners[row] == row as u32 && !spans.flags[row].is_closed_elsewhere() {
+                nesting.enter(row as u32, spans.start[row], spans.end(row), &mut self_ns);
+            }
+        }
+        nesting.finish(&mut self_ns);
+    }
+    self_ns
+}
+
+/// The self times of all rows, each given to its owner: in a filtered trace, the time of what was taken out is nobody's.
+fn summed(trace: &Trace, owners: &[u32]) -> Nanos {
+    let mut self_ns = Nanos::default();
+    for (row, &owner) in owners.iter().enumerate() {
+        self_ns.push(0);
+        if owner != NOWHERE {
+            self_ns.add(owner as usize, trace.spans.self_ns.get(row));
+        }
+    }
+    self_ns
 }

@@ -166,6 +166,7 @@ impl TraceBuilder {
             device: self.device,
             memory: self.memory,
             notes: self.notes,
+            taken_out: Vec::new(),
             instants: self.instants,
             steps,
             derived: Derived::default(),

@@ -45,6 +45,7 @@ impl Trace {
             memory: Vec::new(),
             // What memory is for follows from all that was recorded of it.
             notes: MemoryNotes::default(),
+            taken_out: self.taken_out(&selection, &kept),
             instants: Vec::new(),
             steps: self.steps.clone(),
             derived: Derived::default(),
@@ -106,7 +107,7 @@ impl Trace {
 }
 
 /// Which spans were taken, and where they are.
-struct Kept {
+pub(super) struct Kept {
     rows: Vec<u32>,
     /// By old row, and one more: how many before it were taken.
     before: Vec<u32>,
@@ -133,8 +134,19 @@ impl Kept {
         kept
     }
 
+    /// How many were taken.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether an old row was taken.
+    pub(super) fn has(&self, row: u32) -> bool {
+        let row = row as usize;
+        self.before.get(row + 1).is_some_and(|after| *after > self.before[row])
+    }
+
     /// The new row of an old one or of the innermost around it that was taken.
-    fn nearest(&self, row: u32) -> Option<u32> {
+    pub(super) fn nearest(&self, row: u32) -> Option<u32> {
         self.nearest.get(row as usize).copied().filter(|&row| row != NO_PARENT)
     }
 

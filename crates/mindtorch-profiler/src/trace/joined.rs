@@ -33,6 +33,7 @@ impl Trace {
             device: Vec::new(),
             memory: Vec::new(),
             notes: MemoryNotes::default(),
+            taken_out: Vec::new(),
             instants: Vec::new(),
             steps: Vec::new(),
             derived: Derived::default(),
@@ -71,6 +72,10 @@ impl Trace {
             (row.at_ns, row.thread) = (row.at_ns + later, row.thread + threads);
             row.span = row.span.map(|span| span + rows as u32);
             row
+        }));
+        self.taken_out.extend(part.taken_out.iter().copied().map(|(mut taken_out, count)| {
+            taken_out.row += rows as u32;
+            (taken_out, count)
         }));
         self.instants.extend(part.instants.iter().copied().map(|mut row| {
             (row.at, row.thread, row.name) = (row.at + later, row.thread + threads, names[row.name as usize]);

@@ -20,6 +20,7 @@ mod repeated;
 mod rows;
 mod sites;
 mod span;
+mod taken_out;
 mod timeline;
 mod usage;
 
@@ -36,6 +37,7 @@ pub use rows::{DeviceKind, MemoryRow, ThreadRow};
 pub(crate) use rows::{DeviceRow, InstantRow, MemoryNotes};
 pub(crate) use span::key;
 pub use span::{DeviceSpanRef, SpanRef};
+pub(crate) use taken_out::{Recorded, TakenFrom, TakenOut};
 pub(crate) use timeline::Sizes;
 pub use timeline::{MemoryAction, MemoryBlock, MemoryCategory, MemoryEvent, MemoryPeak, MemoryTimeline};
 pub use usage::MemoryUsage;
@@ -72,6 +74,8 @@ pub struct Trace {
     pub(crate) device: Vec<DeviceRow>,
     pub(crate) memory: Vec<MemoryRow>,
     pub(crate) notes: MemoryNotes,
+    /// What a filter took out of spans that are left, and how many of each, in the order of spans and of where it was.
+    pub(crate) taken_out: Vec<(TakenOut, u32)>,
     pub(crate) instants: Vec<InstantRow>,
     /// In the order of time.
     pub(crate) steps: Vec<Step>,
@@ -156,6 +160,11 @@ impl Trace {
     /// What the accelerator is called: `"NPU"`, or what a file says that the trace was read from, `"CUDA"`.
     pub fn accelerator(&self) -> &str {
         self.header.origin.accelerator.as_deref().unwrap_or("NPU")
+    }
+
+    /// Whether it was read from a file, and not recorded in this process.
+    pub fn is_of_file(&self) -> bool {
+        self.header.origin.is_file()
     }
 
     /// Whether the session was still running, so that this is only what was recorded so far.

@@ -34,7 +34,7 @@ impl Nanos {
     }
 
     #[inline]
-    pub(super) fn add(&mut self, row: usize, ns: u64) {
+    pub(crate) fn add(&mut self, row: usize, ns: u64) {
         self.set(row, self.get(row) + ns);
     }
 

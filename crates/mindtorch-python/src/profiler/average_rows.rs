@@ -7,7 +7,7 @@ use super::inputs::{self, DIMS};
 use super::results::Groups;
 use super::table::{Columns, options};
 use super::view::{TraceView, micros};
-use mindtorch_profiler::{Average, Averages, Capture, DataFrame};
+use mindtorch_profiler::{Average, Averages, Capture, DataFrame, Overhead};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyAttributeError, PyIndexError};
 use pyo3::prelude::*;
@@ -23,8 +23,11 @@ pub(crate) struct AverageRows {
 }
 
 impl AverageRows {
-    pub(super) fn new(view: &Arc<TraceView>, groups: Groups) -> Self {
-        let averages = Arc::new(view.trace.averages(groups.into()));
+    pub(super) fn new(view: &Arc<TraceView>, groups: Groups, overhead: Option<Overhead>) -> Self {
+        let averages = Arc::new(match overhead {
+            None => view.trace.averages(groups.into()),
+            Some(overhead) => view.trace.averages_without(groups.into(), &overhead),
+        });
         Self { view: Arc::clone(view), averages, is_by_shape: groups.by_shape }
     }
 
@@ -60,6 +63,12 @@ impl AverageRows {
         micros(self.averages.self_cpu_total_ns())
     }
 
+    /// The profiler's own time that was taken off, in microseconds; None if it was not to be.
+    #[getter]
+    fn overhead_time_total(&self) -> Option<f64> {
+        self.averages.overhead_ns().map(micros)
+    }
+
     /// The events that were averaged.
     fn events(&self, py: Python<'_>) -> EventRows {
         py.detach(|| EventRows::new(&self.view))
@@ -79,6 +88,8 @@ impl AverageRows {
             "self_cpu_time_total" => micros(row.self_cpu_ns).into_bound_py_any(py),
             "device_time_total" => micros(row.device_total_ns).into_bound_py_any(py),
             "self_device_time_total" => micros(row.self_device_ns).into_bound_py_any(py),
+            "overhead_time_total" => micros(row.overhead_ns).into_bound_py_any(py),
+            "self_overhead_time_total" => micros(row.self_overhead_ns).into_bound_py_any(py),
             // Torch has a text where the shapes were not asked for.
             "input_shapes" if !self.is_by_shape => "".into_bound_py_any(py),
             "input_shapes" => inputs::numbers(py, &row.inputs.decode(), DIMS, false)?.into_bound_py_any(py),

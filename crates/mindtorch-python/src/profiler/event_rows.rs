@@ -98,7 +98,7 @@ impl EventRows {
         micros(py.detach(|| self.view.trace.spans().map(|span| span.self_ns()).sum()))
     }
 
-    #[pyo3(signature = (*, by_shape, stack_depth, by_overload, python_functions))]
+    #[pyo3(signature = (*, by_shape, stack_depth, by_overload, python_functions, subtract_overhead = false))]
     fn key_averages(
         &self,
         py: Python<'_>,
@@ -106,9 +106,11 @@ impl EventRows {
         stack_depth: usize,
         by_overload: bool,
         python_functions: bool,
-    ) -> AverageRows {
+        subtract_overhead: bool,
+    ) -> PyResult<AverageRows> {
         let groups = Groups { by_shape, stack_depth, by_overload, python_functions };
-        py.detach(|| AverageRows::new(&self.view, groups))
+        let overhead = if subtract_overhead { Some(self.view.overhead(py)?) } else { None };
+        Ok(py.detach(|| AverageRows::new(&self.view, groups, overhead)))
     }
 
     /// Writes folded stacks.

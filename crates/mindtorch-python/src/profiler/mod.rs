@@ -15,6 +15,7 @@ mod garbage;
 mod inputs;
 mod memory_timeline;
 mod operator_scope;
+mod overhead;
 mod record_function;
 mod results;
 mod session;

@@ -3,7 +3,9 @@
 use super::tasks::scope_in_task;
 use super::unrecorded;
 use mindtorch::execution_trace::OpenNode;
-use mindtorch_profiler::{Capture, ContextInUse, Inputs, Name, Span, SpanArgs, SpanKind, capture};
+use mindtorch_profiler::{
+    Calibration, Capture, ContextInUse, EventCost, Inputs, Name, Span, SpanArgs, SpanKind, capture,
+};
 use pyo3::exceptions::{PyAssertionError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCFunction, PyDict, PyString, PyTuple};
@@ -134,9 +136,7 @@ impl RecordFunction {
         if is_recorded || this.open_count.load(Ordering::Relaxed) > 0 {
             this.open(slf.py(), is_recorded);
         } else {
-            // The interpreter lock makes this one step.
-            this.unrecorded.store(this.unrecorded.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-            unrecorded::open(slf);
+            this.open_unrecorded(slf);
         }
     }
 
@@ -186,6 +186,21 @@ impl RecordFunction {
         drop(scope.node);
     }
 
+    /// What recording a scope costs, beyond what one costs that nobody records.
+    pub(super) fn cost(py: Python<'_>, calibration: &Calibration) -> PyResult<EventCost> {
+        let scope = Bound::new(py, Self::new(PyString::new(py, "measured").into_any(), None)?)?;
+        let this = scope.get();
+        let recorded = calibration.sample(|| {
+            this.open(py, true);
+            Self::close(&scope);
+        });
+        let unrecorded = calibration.sample(|| {
+            this.open_unrecorded(&scope);
+            Self::leave_unrecorded(&scope);
+        });
+        Ok(recorded.cost_beyond(unrecorded))
+    }
+
     /// Its node in the execution trace that is being made, if one is.
     fn node(&self, py: Python<'_>) -> OpenNode {
         if !capture().contains(Capture::TENSORS) {
@@ -193,6 +208,13 @@ impl RecordFunction {
         }
         let args = self.args.as_ref().map(|args| interned(args.bind(py)));
         OpenNode::scope(interned(self.name.bind(py)), args)
+    }
+
+    #[inline]
+    fn open_unrecorded(&self, slf: &Bound<'_, Self>) {
+        // The interpreter lock makes this one step.
+        self.unrecorded.store(self.unrecorded.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        unrecorded::open(slf);
     }
 
     /// Takes one enter off those that nobody recorded, if there is one.

@@ -4,9 +4,10 @@ use super::event_rows::EventRows;
 use super::filter::GivenFilter;
 use super::view::TraceView;
 use crate::error::export_error;
-use mindtorch_profiler::{Error, GroupBy, StackMetric, Trace};
+use mindtorch_profiler::{Error, EventCost, GroupBy, StackMetric, Trace};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -72,6 +73,23 @@ impl Results {
     #[getter]
     fn lost_events(&self) -> u64 {
         self.view.trace.lost_events()
+    }
+
+    /// What recording an event of each kind cost, inside and outside of it, and all of them together, in nanoseconds.
+    fn overhead(&self, py: Python<'_>) -> PyResult<(HashMap<&'static str, (u64, u64)>, u64)> {
+        let overhead = self.view.overhead(py)?;
+        let total = py.detach(|| overhead.total_ns(&self.view.trace));
+        let cost = |cost: EventCost| (cost.inner_ns, cost.outer_ns);
+        let costs = [
+            ("op", cost(overhead.op)),
+            ("backward", cost(overhead.backward)),
+            ("annotation", cost(overhead.annotation)),
+            ("runtime", cost(overhead.runtime)),
+            ("python_function", cost(overhead.function)),
+            ("memory", (0, overhead.memory_ns)),
+            ("memory_use", (0, overhead.memory_use_ns)),
+        ];
+        Ok((HashMap::from(costs), total))
     }
 
     /// Every event, in the order of time.

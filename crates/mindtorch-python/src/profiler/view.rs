@@ -1,7 +1,10 @@
 //! A trace, with what Python asks of it: the order of events, who contains whom, numbers that are worked out once.
 
+use super::overhead::overhead;
 pub(super) use mindtorch_profiler::TraceEvent as Event;
-use mindtorch_profiler::{Average, Capture, Device, DeviceSpanRef, EventOrder, MemoryRow, SpanRef, Trace};
+use mindtorch_profiler::{Average, Capture, Device, DeviceSpanRef, EventOrder, MemoryRow, Overhead, SpanRef, Trace};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -36,6 +39,16 @@ impl TraceView {
 
     pub(super) fn captures(&self, flag: Capture) -> bool {
         self.trace.capture().contains(flag)
+    }
+
+    /// What recording an event of it cost.
+    pub(super) fn overhead(&self, py: Python<'_>) -> PyResult<Overhead> {
+        if self.trace.is_of_file() {
+            let message = "what recording cost is not known of a trace that was read from a file: ask the profiler, \
+                           or Trace, that recorded it";
+            return Err(PyValueError::new_err(message));
+        }
+        overhead(py, self.trace.capture())
     }
 
     /// What the list of events has at each place: by start, and of those that start together the longer first.

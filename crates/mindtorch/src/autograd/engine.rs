@@ -10,7 +10,7 @@ use crate::execution_trace::OpenNode;
 use crate::ops;
 use crate::shape::list;
 use crate::storage::role::RoleScope;
-use mindtorch_profiler::{Capture, MemoryRole, Name, Span, SpanArgs, SpanKind, capture};
+use mindtorch_profiler::{Calibration, Capture, EventCost, MemoryRole, Name, Span, SpanArgs, SpanKind, capture};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
@@ -383,6 +383,19 @@ fn begin(name: Name, node: &Node, grads: Option<&Grads>) -> (Span, OpenNode) {
     let observed =
         if capture().contains(Capture::TENSORS) { observe(&name.text(), node, grads) } else { OpenNode::none() };
     (Span::begin(&observed.linked(args)), observed)
+}
+
+/// What recording a node costs, with the name of its evaluation, which is a span as those of operations are.
+pub(crate) fn cost_of_a_node(calibration: &Calibration) -> Result<EventCost> {
+    if !calibration.collects(Capture::CPU) {
+        return Ok(EventCost::default());
+    }
+    let matrix = Tensor::from_slice(&[0f32; 4], &[2, 2])?;
+    matrix.set_requires_grad(true)?;
+    let Some(edge) = ops::mul(&matrix, &matrix)?.grad_fn() else { return Ok(EventCost::default()) };
+    let grads = Grads::from_elem(Some(matrix), 1);
+    let record = || drop(Names::of(&edge.node).map(|names| begin(names.node, &edge.node, Some(&grads))));
+    Ok(calibration.cost(record))
 }
 
 #[cold]

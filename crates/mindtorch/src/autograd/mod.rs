@@ -8,6 +8,7 @@ mod saved;
 mod track;
 mod view;
 
+pub(crate) use engine::cost_of_a_node;
 pub use engine::{Request, backward, grad};
 pub use node::{Context, Edge, Grads, Node, NodeHook, Rule, TensorHook};
 pub(crate) use saved::Saved;

@@ -53,5 +53,6 @@ pub use current::{allocate, current_device, current_stream, enqueue, set_current
 pub use device::{Npu, device_count, finish_all, is_initialized};
 pub use error::{NpuError, OutOfMemory};
 pub use event::Event;
+pub(crate) use runtime_call::cost_of_a_call;
 pub use stats::{MemoryStats, PoolStat, Stat};
 pub use stream::{PRIORITY_RANGE, StreamId};

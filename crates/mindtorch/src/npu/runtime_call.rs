@@ -1,7 +1,7 @@
 //! The calls into the accelerator's runtime, as traces show them: by the names that CUDA has for them. Programs that read
 //! traces know launches and copies by these names and no others.
 
-use mindtorch_profiler::{Capture, Name, Span, SpanArgs, SpanKind, capture};
+use mindtorch_profiler::{Calibration, Capture, EventCost, Name, Span, SpanArgs, SpanKind, capture};
 
 /// A call that a host makes: a span, if anyone collects such.
 #[derive(Clone, Copy, Debug)]
@@ -46,4 +46,12 @@ impl RuntimeCall {
             Self::DeviceSynchronize => "cudaDeviceSynchronize",
         }
     }
+}
+
+/// What recording a call costs.
+pub(crate) fn cost_of_a_call(calibration: &Calibration) -> EventCost {
+    if !calibration.collects(Capture::DEVICE) {
+        return EventCost::default();
+    }
+    calibration.cost(|| drop(RuntimeCall::LaunchKernel.begin()))
 }

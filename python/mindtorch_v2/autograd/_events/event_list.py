@@ -34,6 +34,9 @@ class EventList(LazyList["_Event"]):
     [('step', 3, 4.0)]
     """
 
+    # Of averages without the profiler's own time: how much that was, in microseconds.
+    overhead_time_total: float | None = None
+
     def __init__(
         self,
         iterable: Iterable[_Event] = (),
@@ -145,6 +148,8 @@ class EventList(LazyList["_Event"]):
         group_by_stack_n: int = 0,
         group_by_overload_name: bool = False,
         include_python_functions: bool = False,
+        *,
+        subtract_overhead: bool = False,
     ) -> EventList[FunctionEventAvg]:
         """Return the sums over the events that share a name, in the order of their first ones.
 
@@ -153,6 +158,10 @@ class EventList(LazyList["_Event"]):
             group_by_stack_n: keep events apart whose innermost n stack entries differ.
             group_by_overload_name: keep the overloads of an operation apart.
             include_python_functions: have Python functions among them. Left out, their time is that of their callers.
+            subtract_overhead: leave out what recording took: see ``profile.key_averages``.
+
+        Raises:
+            ValueError: the overhead is to be subtracted, and the events are not as this process recorded them.
         """
         if not self._tree_built:
             raise AssertionError("Expected tree to be built before calling key_averages")
@@ -165,6 +174,8 @@ class EventList(LazyList["_Event"]):
         rows = self._unchanged_rows()
         averages: EventList[FunctionEventAvg]
         if rows is None:
+            if subtract_overhead and self:
+                raise ValueError("what recording cost is not known of events that were made or changed by hand")
             averages = EventList(
                 event_averages.averages(list(self), **choice),  # type: ignore[arg-type]
                 use_device=self._use_device,
@@ -172,7 +183,9 @@ class EventList(LazyList["_Event"]):
                 with_flops=self._with_flops,
             )
         else:
-            averages = EventList._of_rows(rows.key_averages(**choice))
+            groups = rows.key_averages(**choice, subtract_overhead=bool(subtract_overhead))
+            averages = EventList._of_rows(groups)
+            averages.overhead_time_total = groups.overhead_time_total
             if averages._source is not None:
                 averages._source.events = self._source
         averages._averaged = self  # type: ignore[assignment]

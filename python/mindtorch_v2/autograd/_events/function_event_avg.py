@@ -29,6 +29,8 @@ _SUMS = (
     "self_device_memory_usage",
     "count",
 )
+# The profiler's own time that was taken off the host's, which events do not have.
+_OVERHEADS = ("overhead_time_total", "self_overhead_time_total")
 # What the first event decides.
 FROM_THE_FIRST = (
     "key",
@@ -71,6 +73,8 @@ class FunctionEventAvg(FormattedTimesMixin, Recorded):
         device_time_total: float
         self_cpu_time_total: float
         self_device_time_total: float
+        overhead_time_total: float
+        self_overhead_time_total: float
         input_shapes: Any
         overload_name: str | None
         stack: list[str] | None
@@ -100,6 +104,8 @@ class FunctionEventAvg(FormattedTimesMixin, Recorded):
                 "device_time_total": 0,
                 "self_cpu_time_total": 0,
                 "self_device_time_total": 0,
+                "overhead_time_total": 0,
+                "self_overhead_time_total": 0,
                 "input_shapes": None,
                 "overload_name": None,
                 "stack": None,
@@ -132,6 +138,8 @@ class FunctionEventAvg(FormattedTimesMixin, Recorded):
         if other.key != self.key:
             raise AssertionError(f"Expected keys to match, but got {other.key} vs {self.key}")
         sums = {name: getattr(self, name) + getattr(other, name) for name in _SUMS}
+        for name in _OVERHEADS:
+            sums[name] = getattr(self, name) + getattr(other, name, 0)
         if other.flops is not None:
             sums["flops"] = (self.flops or 0) + other.flops
         # At once: setting attributes one by one takes several times as long.

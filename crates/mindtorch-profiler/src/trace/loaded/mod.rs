@@ -232,6 +232,7 @@ impl Loose {
             device,
             memory,
             notes: MemoryNotes::default(),
+            taken_out: Vec::new(),
             instants: columns.instants,
             steps,
             derived: Derived::default(),
