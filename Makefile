@@ -14,8 +14,11 @@ BIN := $(VENV)/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(wildcard crates/*/Cargo.toml) \
 	$(shell find crates/mindtorch-profiler/src crates/mindtorch/src crates/mindtorch-python/src -type f)
 WHEELS := $(TARGET)/wheels
-
-COUNTS := sh scripts/debian.sh valgrind valgrind && $(CARGO) run --release --quiet -p mindtorch-counts --
+NEED_VALGRIND := sh scripts/debian.sh valgrind valgrind
+# Built together with the extension module, as Cargo sees it, so that what was built for the module is what is counted.
+COUNTS := $(NEED_VALGRIND) && \
+	$(CARGO) build --release --quiet -p mindtorch-python -p mindtorch-counts --bin mindtorch-counts && \
+	"$(TARGET)/release/mindtorch-counts"
 
 .PHONY: help demo test lint count count-update count-where bench bench-runtime test-torch test-readers clean
 .DEFAULT_GOAL := help
@@ -43,13 +46,13 @@ lint: $(VENV)/.installed ## Check formatting, lints, documentation and types.
 	$(BIN)/python -m mypy.stubtest --allowlist scripts/stubtest.txt mindtorch_v2._core
 
 count: ## Compare the instructions that an event takes with benches/counts/baseline.txt.
-	$(COUNTS) $(COUNT_FLAGS)
+	@$(COUNTS) $(COUNT_FLAGS)
 
 count-update: ## Write the instructions that an event takes to benches/counts/baseline.txt.
-	$(COUNTS) --update
+	@$(COUNTS) --update
 
 count-where: ## Show which functions the instructions of CASE="a + b: session" are in.
-	$(COUNTS) --where "$(CASE)"
+	@$(COUNTS) --where "$(CASE)"
 
 bench: $(TORCH_VENV)/.installed ## Measure the profiler beside PyTorch's and others, in 20 minutes; BENCH=--quick: in 4.
 	mkdir -p $(BENCH_OUTPUT)

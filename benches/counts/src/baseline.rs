@@ -11,8 +11,12 @@ pub(crate) struct Count {
 
 impl Count {
     pub(crate) fn new(name: &str, instructions: u64, events: usize) -> Self {
-        Self { name: name.to_owned(), instructions: rounded(instructions as f64 / events as f64) }
+        Self { name: name.to_owned(), instructions: per_event(instructions, events) }
     }
+}
+
+pub(crate) fn per_event(instructions: u64, events: usize) -> f64 {
+    rounded(instructions as f64 / events as f64)
 }
 
 /// To as many digits as are written.

@@ -6,13 +6,16 @@ use mindtorch_profiler::{
     counter, device_span, mark, memory, record_function,
 };
 
+/// Makes an event.
+pub(crate) type Event = dyn Fn();
+
 /// One way to the recorder.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     /// What the session asks for that looks on, if there is one.
     pub(crate) session: Option<fn(SessionBuilder) -> SessionBuilder>,
-    /// Makes what is needed for an event, and what makes the event.
-    pub(crate) event: fn() -> Box<dyn Fn()>,
+    /// Makes what is needed for an event, once.
+    pub(crate) event: fn() -> Box<Event>,
     /// How many are counted.
     pub(crate) events: usize,
 }
@@ -24,15 +27,11 @@ const FEW: usize = 100;
 const FIVE_CHUNKS: usize = 5 * 2048;
 
 impl Case {
-    const fn off(name: &'static str, event: fn() -> Box<dyn Fn()>) -> Self {
+    const fn off(name: &'static str, event: fn() -> Box<Event>) -> Self {
         Self { name, session: None, event, events: FEW }
     }
 
-    const fn on(
-        name: &'static str,
-        event: fn() -> Box<dyn Fn()>,
-        session: fn(SessionBuilder) -> SessionBuilder,
-    ) -> Self {
+    const fn on(name: &'static str, event: fn() -> Box<Event>, session: fn(SessionBuilder) -> SessionBuilder) -> Self {
         Self { name, session: Some(session), event, events: FEW }
     }
 
@@ -87,11 +86,11 @@ fn everything(session: SessionBuilder) -> SessionBuilder {
     session.record_shapes(true).with_flops(true).with_stack(true).profile_memory(true)
 }
 
-fn annotation() -> Box<dyn Fn()> {
+fn annotation() -> Box<Event> {
     Box::new(|| drop(record_function!("work")))
 }
 
-fn named_annotation() -> Box<dyn Fn()> {
+fn named_annotation() -> Box<Event> {
     let name = "work".to_owned();
     Box::new(move || drop(Span::enter(&name)))
 }
@@ -100,29 +99,29 @@ fn op_args() -> SpanArgs {
     SpanArgs::new(SpanKind::Op, Name::new("aten::add"))
 }
 
-fn op() -> Box<dyn Fn()> {
+fn op() -> Box<Event> {
     let args = op_args();
     Box::new(move || drop(Span::begin(&args)))
 }
 
-fn op_with_overload() -> Box<dyn Fn()> {
+fn op_with_overload() -> Box<Event> {
     let (args, overload) = (op_args(), Name::new("Tensor"));
     Box::new(move || drop(Span::begin(&args.overload(overload))))
 }
 
-fn op_with_numbers() -> Box<dyn Fn()> {
+fn op_with_numbers() -> Box<Event> {
     let (args, sequence, flops) = (op_args(), 1, 16);
     Box::new(move || drop(Span::begin(&args.sequence(sequence).flops(flops))))
 }
 
-fn op_with_stack() -> Box<dyn Fn()> {
+fn op_with_stack() -> Box<Event> {
     let args = op_args();
     let frames = ["layer.py(7): forward", "train.py(30): step", "train.py(50): <module>"].map(Name::new);
     Box::new(move || drop(Span::begin(&args.stack(Stack::new(&frames)))))
 }
 
 /// As the dispatcher does it for `a + b`.
-fn op_with_shapes() -> Box<dyn Fn()> {
+fn op_with_shapes() -> Box<Event> {
     let args = op_args();
     let [float, scalar, one] = ["float", "Scalar", "1"].map(Name::new);
     Box::new(move || {
@@ -132,7 +131,7 @@ fn op_with_shapes() -> Box<dyn Fn()> {
     })
 }
 
-fn allocation() -> Box<dyn Fn()> {
+fn allocation() -> Box<Event> {
     let block = Memory {
         address: 0x1000,
         bytes: 64,
@@ -145,7 +144,7 @@ fn allocation() -> Box<dyn Fn()> {
     Box::new(move || memory(&block))
 }
 
-fn kernel() -> Box<dyn Fn()> {
+fn kernel() -> Box<Event> {
     let now = Recorder::global().now();
     let kernel = DeviceSpan {
         name: Name::new("add_kernel"),
@@ -160,12 +159,12 @@ fn kernel() -> Box<dyn Fn()> {
     Box::new(move || device_span(&kernel))
 }
 
-fn value() -> Box<dyn Fn()> {
+fn value() -> Box<Event> {
     let name = Name::new("loss");
     Box::new(move || counter(name, 1.0))
 }
 
-fn milestone() -> Box<dyn Fn()> {
+fn milestone() -> Box<Event> {
     let name = Name::new("epoch");
     Box::new(move || mark(name))
 }
@@ -174,12 +173,12 @@ fn square() -> Tensor {
     Tensor::from_slice(&[1.0f32; 16], &[4, 4]).expect("there is memory")
 }
 
-fn sum() -> Box<dyn Fn()> {
+fn sum() -> Box<Event> {
     let (a, b) = (square(), square());
     Box::new(move || drop(ops::add(&a, &b, 1.into()).expect("they go together")))
 }
 
-fn tracked_sum() -> Box<dyn Fn()> {
+fn tracked_sum() -> Box<Event> {
     let (a, b) = (square(), square());
     a.set_requires_grad(true).expect("it is of floats");
     Box::new(move || drop(ops::add(&a, &b, 1.into()).expect("they go together")))

@@ -1,7 +1,7 @@
 //! How many instructions an event takes: exact, where times are not, so that one more is seen.
 //!
 //! `make count` compares with `baseline.txt`, and `make count-update` writes it. The program starts itself under valgrind for
-//! each case, which counts the instructions in [`child::repeat`]: those of 100 events, after 1,000 others, less those of as
+//! each case, which counts the instructions in `child::repeat`: those of 100 events, after 1,000 others, less those of as
 //! many calls that do nothing. Each case is a process, so that none depends on what another left behind.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints what it finds")]
@@ -9,6 +9,7 @@
 mod baseline;
 mod cases;
 mod child;
+mod functions;
 mod table;
 mod valgrind;
 
@@ -17,10 +18,6 @@ use cases::{CASES, Case};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-use valgrind::Counted;
 
 const USAGE: &str = "\
 mindtorch-counts               compare with the baseline; what other tools than the baseline's count is shown, not judged
@@ -35,7 +32,7 @@ fn main() -> ExitCode {
         [] => compare(false),
         ["--strict"] => compare(true),
         ["--update"] => update(),
-        ["--where", name] => find(name).and_then(valgrind::annotate),
+        ["--where", name] => find(name).and_then(valgrind::show_functions),
         [child::FLAG, name, events] => child::run(name, events),
         _ => Err(USAGE.to_owned()),
     };
@@ -76,7 +73,11 @@ fn compare(is_strict: bool) -> Result<(), String> {
         "The baseline was made with other tools, which count differently, so this says nothing about the program:\n\
          {tools}To compare a change with what it changes, run make count-update before it."
     );
-    if is_strict { Err(message) } else { Ok(println!("{message}")) }
+    if is_strict {
+        return Err(message);
+    }
+    println!("{message}");
+    Ok(())
 }
 
 fn update() -> Result<(), String> {
@@ -88,31 +89,15 @@ fn update() -> Result<(), String> {
     std::fs::write(path, now.to_string()).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Counts all cases, as many at once as there are cores.
 fn count() -> Result<Baseline, String> {
     let numbers: BTreeSet<usize> = CASES.iter().map(|case| case.events).collect();
     let nothing: Vec<Case> = numbers.into_iter().map(Case::nothing).collect();
-    let all: Vec<&Case> = nothing.iter().chain(CASES).collect();
-    let (next, counted) = (AtomicUsize::new(0), Mutex::new(vec![None; all.len()]));
-    thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                while let at = next.fetch_add(1, Ordering::Relaxed)
-                    && let Some(case) = all.get(at)
-                {
-                    let count = valgrind::count(case);
-                    counted.lock().expect("no thread panics")[at] = Some(count);
-                }
-            });
-        }
-    });
-    let counted = counted.into_inner().expect("no thread panics").into_iter().flatten();
-    let counted: Vec<Counted> = counted.collect::<Result<_, String>>()?;
+    let counted = valgrind::count_all(&nothing.iter().chain(CASES).collect::<Vec<_>>())?;
     let (calls, counted) = counted.split_at(nothing.len());
     let counts = CASES.iter().zip(counted).map(|(case, counted)| {
-        let call = nothing.iter().zip(calls).find(|(nothing, _)| nothing.events == case.events);
-        let call = call.expect("nothing was done for each number of events").1;
-        Count::new(case.name, counted.instructions - call.instructions, case.events)
+        let of_calls = nothing.iter().zip(calls).find(|(nothing, _)| nothing.events == case.events);
+        let calls = of_calls.expect("nothing is done for each number of events").1;
+        Count::new(case.name, counted.instructions - calls.instructions, case.events)
     });
-    Ok(Baseline { tools: calls[0].tools.clone(), counts: counts.collect() })
+    Ok(Baseline { tools: valgrind::tools(&calls[0].machine)?, counts: counts.collect() })
 }

@@ -28,3 +28,25 @@ pub(crate) fn render(stored: &Baseline, now: &Baseline) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::baseline::Count;
+
+    #[test]
+    fn a_line_says_what_changed_and_what_recording_costs() {
+        let baseline = |counts: &[(&str, u64)]| Baseline {
+            tools: Vec::new(),
+            counts: counts.iter().map(|&(name, count)| Count::new(name, count, 10)).collect(),
+        };
+        let stored = baseline(&[("mark: no session", 110), ("mark: session", 680), ("old: session", 10)]);
+        let now = baseline(&[("mark: no session", 110), ("mark: session", 675), ("new: session", 20)]);
+        let table = render(&stored, &now);
+        let lines: Vec<Vec<&str>> = table.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(lines[0], ["mark:", "no", "session", "11", "11"]);
+        assert_eq!(lines[1], ["mark:", "session", "68", "67.5", "-0.5", "56.5"]);
+        assert_eq!(lines[2], ["new:", "session", "2", "new"]);
+        assert_eq!(lines[3], ["old:", "session", "1", "gone"]);
+    }
+}

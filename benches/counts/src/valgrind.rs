@@ -1,9 +1,13 @@
-//! Counting by valgrind, which plays a processor: on all machines the same, but for what [`Counted::tools`] says.
+//! Counting by valgrind, which plays a processor: the same on all machines, but for what [`tools`] says.
 
+use crate::baseline::per_event;
 use crate::cases::Case;
-use crate::child;
+use crate::{child, functions};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 /// The function in which instructions are counted, with all that it calls. Names may have a hash at the end.
 const COUNTED: &str = "--toggle-collect=mindtorch_counts::child::repeat*";
@@ -11,36 +15,52 @@ const COUNTED: &str = "--toggle-collect=mindtorch_counts::child::repeat*";
 #[derive(Clone)]
 pub(crate) struct Counted {
     pub(crate) instructions: u64,
-    /// What made the program and its count.
-    pub(crate) tools: Vec<String>,
+    /// What the program found itself on.
+    pub(crate) machine: String,
 }
 
-pub(crate) fn count(case: &Case) -> Result<Counted, String> {
-    let ran = run(case, Path::new("/dev/null"))?;
-    let instructions = ran.log.lines().find_map(|line| line.split_once("Collected :")?.1.trim().parse().ok());
-    let instructions =
-        instructions.filter(|&count| count > 0).ok_or_else(|| format!("nothing was counted:\n{}", ran.log))?;
-    let tools = vec![
-        env!("COMPILER").to_owned(),
-        output(Command::new("getconf").arg("GNU_LIBC_VERSION"))?,
-        output(Command::new("valgrind").arg("--version"))?,
-        ran.output.trim().to_owned(),
-    ];
-    Ok(Counted { instructions, tools })
-}
-
-/// Prints which functions the instructions are in, with what they call and without.
-pub(crate) fn annotate(case: &Case) -> Result<(), String> {
-    let file = std::env::temp_dir().join(format!("mindtorch-counts-{}", std::process::id()));
-    run(case, &file)?;
-    let annotated = ["--inclusive=yes", "--inclusive=no"].map(|option| {
-        output(Command::new("callgrind_annotate").args([option, "--auto=no", "--threshold=100"]).arg(&file))
+/// Counts all cases, as many at once as there are cores.
+pub(crate) fn count_all(cases: &[&Case]) -> Result<Vec<Counted>, String> {
+    let (next, counted) = (AtomicUsize::new(0), Mutex::new(vec![None; cases.len()]));
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let at = next.fetch_add(1, Ordering::Relaxed)
+                    && let Some(case) = cases.get(at)
+                {
+                    let count = count(case);
+                    counted.lock().expect("no thread panics")[at] = Some(count);
+                }
+            });
+        }
     });
-    let removed = std::fs::remove_file(&file).map_err(|error| error.to_string());
-    for text in annotated {
-        println!("{}", text?);
+    counted.into_inner().expect("no thread panics").into_iter().flatten().collect()
+}
+
+fn count(case: &Case) -> Result<Counted, String> {
+    let Ran { output, log } = run(case, Path::new("/dev/null"))?;
+    let instructions = log.lines().find_map(|line| line.split_once("Collected :")?.1.trim().parse().ok());
+    let instructions = instructions.filter(|&count| count > 0).ok_or_else(|| format!("nothing was counted:\n{log}"))?;
+    Ok(Counted { instructions, machine: output.trim().to_owned() })
+}
+
+/// What a count depends on, besides the program.
+pub(crate) fn tools(machine: &str) -> Result<Vec<String>, String> {
+    let libc = output(Command::new("getconf").arg("GNU_LIBC_VERSION"))?;
+    let valgrind = output(Command::new("valgrind").arg("--version"))?;
+    Ok(vec![env!("COMPILER").to_owned(), libc, valgrind, machine.to_owned()])
+}
+
+/// Prints which functions the instructions of an event are in.
+pub(crate) fn show_functions(case: &Case) -> Result<(), String> {
+    let path = std::env::temp_dir().join(format!("mindtorch-counts-{}", std::process::id()));
+    run(case, &path)?;
+    let file = std::fs::read_to_string(&path);
+    std::fs::remove_file(&path).map_err(|error| error.to_string())?;
+    for (function, instructions) in functions::by_own_cost(&file.map_err(|error| error.to_string())?) {
+        println!("{:>10}  {function}", per_event(instructions, case.events));
     }
-    removed
+    Ok(())
 }
 
 struct Ran {
