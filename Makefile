@@ -20,7 +20,7 @@ COUNTS := $(NEED_VALGRIND) && \
 	$(CARGO) build --release --quiet -p mindtorch-python -p mindtorch-counts --bin mindtorch-counts && \
 	"$(TARGET)/release/mindtorch-counts"
 
-.PHONY: help demo test lint count count-update count-where bench bench-runtime test-torch test-readers clean
+.PHONY: help demo test lint count count-update count-where count-python bench bench-runtime test-torch test-readers clean
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made.
@@ -53,6 +53,9 @@ count-update: ## Write the instructions that an event takes to benches/counts/ba
 
 count-where: ## Show which functions the instructions of CASE="a + b: session" are in.
 	@$(COUNTS) --where "$(CASE)"
+
+count-python: $(VENV)/.installed ## Count the instructions that an event takes in Python.
+	@$(NEED_VALGRIND) && $(BIN)/python benches/instructions.py
 
 bench: $(TORCH_VENV)/.installed ## Measure the profiler beside PyTorch's and others, in 20 minutes; BENCH=--quick: in 4.
 	mkdir -p $(BENCH_OUTPUT)
