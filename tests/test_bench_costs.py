@@ -79,6 +79,7 @@ def test_the_table_has_a_heading_for_each_section() -> None:
         row(figure(61.26, 1.5), figure(460, 100), goal=Goal(most=60)),
         Row("size", "installed", "B", Figure.exact(13e6), Figure.exact(1.14e9)),
         Row("size", "wheel", "B", Figure.exact(5.07e6)),
+        Row("Rust", "a span, beside puffin", "ns", figure(27, 2), figure(147_000, 9_000), heading="peer"),
     ]
     assert table.markdown(rows).splitlines() == [
         "| added | ours | torch | ratio | spread: ours; torch | goal |",
@@ -89,6 +90,10 @@ def test_the_table_has_a_heading_for_each_section() -> None:
         "|---|---|---|---|---|---|",
         "| installed | 13 MB | 1.14 GB | 87.7 |  |  |",
         "| wheel | 5.07 MB | - | - |  |  |",
+        "",
+        "| Rust | ours | peer | ratio | spread: ours; peer | goal |",
+        "|---|---|---|---|---|---|",
+        "| a span, beside puffin | 27 ns | 147 µs | 5440 | 25 to 29 ns; 138 to 156 µs |  |",
     ]
 
 

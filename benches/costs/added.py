@@ -78,11 +78,22 @@ class Added:
 
     def turn(self, modes: list[str], keep: bool = False) -> list[Part]:
         """Work without a profiler, in the first mode, without, in the second, and so on."""
-        # Not timed: it brings back what the other library's turn drove from the caches.
-        self.work()
-        return [self.part(mode, keep) for mode in [OFF, *(part for mode in modes for part in (mode, OFF))]]
+        parts = [self.without()]
+        for mode in modes:
+            parts += [self.part(mode, keep), self.without()]
+        return parts
 
-    def part(self, mode: str, keep: bool) -> Part:
+    def without(self) -> Part:
+        """Time work without a profiler.
+
+        What comes just before it is the same work, not timed: whatever is timed, with a profiler or without, finds
+        caches and memory as work without one leaves them, not as the last profiler or the other library did.
+        """
+        gc.collect()
+        self.work()
+        return self.part(OFF)
+
+    def part(self, mode: str, keep: bool = False) -> Part:
         """Time one piece of work."""
         gc.collect()
         prof = None
@@ -174,12 +185,12 @@ def operator_rows(effort: Effort) -> Iterator[Row]:
     section = "added to an operator, 4x4 add"
     effort.say(section)
     modes = [OFF, *MODES]
-    found = measured(effort.rounds(full=61, quick=15), modes, work="additions", count=ADDITIONS)
+    found = measured(effort.rounds(full=61, quick=9), modes, work="additions", count=ADDITIONS)
     if any(side.operators != ADDITIONS for side in found.values()):
         raise RuntimeError("an addition is not one event")
     yield from rows_of(section, found, modes)
     # Few rounds, since all that they record is kept.
-    rounds = effort.rounds(full=15, quick=5)
+    rounds = effort.rounds(full=15, quick=4)
     modes = ["plain", "all"]
     found = measured(rounds, modes, keep=True, work="additions", count=ADDITIONS)
     yield from rows_of(section, found, modes, ", fresh memory")
@@ -194,10 +205,10 @@ def training_rows(effort: Effort) -> Iterator[Row]:
     modes = [OFF, *MODES]
     section = "added to an operator, GPT training step, 8 x 128 bytes"
     effort.say(section)
-    found = measured(effort.rounds(full=120, quick=12), modes, work="training", batch=8, length=128)
+    found = measured(effort.rounds(full=100, quick=8), modes, work="training", batch=8, length=128)
     yield from rows_of(section, found, modes)
     yield from share_rows(section, found, modes)
     section = "added to an operator, GPT training step, 1 x 8 bytes"
     effort.say(section)
-    found = measured(effort.rounds(full=150, quick=30), modes, work="training", batch=1, length=8)
+    found = measured(effort.rounds(full=120, quick=20), modes, work="training", batch=1, length=8)
     yield from rows_of(section, found, modes)

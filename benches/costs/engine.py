@@ -42,4 +42,4 @@ def rows(path: Path) -> Iterator[Row]:
         through = "" if ours == OURS else f" ({ours})"
         what = f"{title.lower()}{through}, beside {peer}"
         goal = GOALS[title] if ours == OURS else None
-        yield Row(SECTION, what, "ns", figures[title, ours], figures[title, peer], goal)
+        yield Row(SECTION, what, "ns", figures[title, ours], figures[title, peer], goal, heading="peer")

@@ -83,6 +83,8 @@ class Row:
     goal: Goal | None = None
     details: dict[str, float] = field(default_factory=dict)
     """Other figures, for who reads the file."""
+    heading: str = "torch"
+    """Who the peer is: ``torch``, or ``peer`` if each row names its own."""
 
     @classmethod
     def of(cls, section: str, what: str, unit: str, samples: Samples, goal: Goal | None = None) -> Row:
@@ -111,7 +113,7 @@ class Row:
         """Return the row that was stored."""
         goal = None if data["goal"] is None else Goal(**data["goal"])
         ours, peer = Figure.read(data["ours"]), Figure.read(data["peer"])
-        return cls(data["section"], data["what"], data["unit"], ours, peer, goal, data["details"])
+        return cls(data["section"], data["what"], data["unit"], ours, peer, goal, data["details"], data["heading"])
 
 
 def significant(value: float) -> float:

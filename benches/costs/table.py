@@ -18,7 +18,6 @@ SCALES = {
     "B": (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)),
     "%": (("%", 1.0),),
 }
-HEADINGS = ("ours", "torch", "ratio", "spread: ours; torch", "goal")
 NOTHING = "-"
 
 
@@ -40,7 +39,7 @@ def markdown(rows: Iterable[Row]) -> str:
     def piped(line: tuple[str, ...]) -> str:
         return f"| {' | '.join(line)} |"
 
-    return "\n\n".join(joined(table, piped, "|---" * (1 + len(HEADINGS)) + "|") for table in sections(rows))
+    return "\n\n".join(joined(table, piped, "|---" * len(table[0]) + "|") for table in sections(rows))
 
 
 def joined(table: list[tuple[str, ...]], layout: Callable[[tuple[str, ...]], str], rule: str) -> str:
@@ -51,13 +50,13 @@ def joined(table: list[tuple[str, ...]], layout: Callable[[tuple[str, ...]], str
 
 def sections(rows: Iterable[Row]) -> Iterable[list[tuple[str, ...]]]:
     """Yield the cells of each section, headings first."""
-    for section, members in groupby(rows, attrgetter("section")):
-        yield [(section, *HEADINGS), *map(cells, members)]
+    for (section, peer), members in groupby(rows, attrgetter("section", "heading")):
+        yield [(section, "ours", peer, "ratio", f"spread: ours; {peer}", "goal"), *map(cells, members)]
 
 
 def cells(row: Row) -> tuple[str, ...]:
     """Return what stands in a row."""
-    ratio = NOTHING if row.ratio is None else f"{row.ratio:.3g}"
+    ratio = NOTHING if row.ratio is None else digits(row.ratio)
     figures = (row.ours, row.peer)
     is_measured = any(figure is not None and figure.count for figure in figures)
     return (
