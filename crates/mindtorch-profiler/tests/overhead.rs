@@ -1,6 +1,7 @@
 //! The profiler's own time: what belongs here says that averages without it are those of a program that nobody records.
 
 #[path = "support/model.rs"]
+#[expect(dead_code, reason = "random programs are told to the model, which is not asked here")]
 mod model;
 #[path = "support/program.rs"]
 mod program;

@@ -20,6 +20,9 @@ pub(crate) struct Results {
 /// Why a file could not be read to its end, and at which byte.
 type Problem = (String, u64);
 
+/// What recording an event costs, inside and outside of it, by kind.
+type Costs = HashMap<&'static str, (u64, u64)>;
+
 /// What events must share to be averaged together.
 #[derive(Clone, Copy)]
 pub(super) struct Groups {
@@ -76,7 +79,7 @@ impl Results {
     }
 
     /// What recording an event of each kind cost, inside and outside of it, and all of them together, in nanoseconds.
-    fn overhead(&self, py: Python<'_>) -> PyResult<(HashMap<&'static str, (u64, u64)>, u64)> {
+    fn overhead(&self, py: Python<'_>) -> PyResult<(Costs, u64)> {
         let overhead = self.view.overhead(py)?;
         let total = py.detach(|| overhead.total_ns(&self.view.trace));
         let cost = |cost: EventCost| (cost.inner_ns, cost.outer_ns);
