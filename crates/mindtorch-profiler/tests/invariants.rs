@@ -5,7 +5,7 @@ mod model;
 #[path = "support/program.rs"]
 mod program;
 
-use mindtorch_profiler::{GroupBy, SpanKind, Trace};
+use mindtorch_profiler::{EventCost, Filter, GroupBy, Overhead, SpanKind, Trace};
 use model::{Model, Row, Seen, seen};
 use program::{World, program};
 use proptest::prelude::*;
@@ -72,6 +72,52 @@ proptest! {
     #[test]
     fn events_at_the_same_instant_give_consistent_traces(program in program()) {
         World::new(|_: &Model, _, _, trace: &Trace| assert_consistent(trace)).run(&program, 0);
+    }
+}
+
+/// What holds of averages without the profiler's own time, whatever that is said to be: spans that overlap, are cut or go to
+/// other threads, and costs far beyond what there is.
+fn assert_consistent_without(trace: &Trace, overhead: &Overhead) {
+    for functions in [false, true] {
+        let by = GroupBy { functions, ..GroupBy::default() };
+        let (whole, less) = (trace.averages(by), trace.averages_without(by, overhead));
+        assert_eq!(whole.rows().len(), less.rows().len());
+        for (whole, less) in whole.rows().iter().zip(less.rows()) {
+            assert_eq!((&whole.key, whole.count), (&less.key, less.count));
+            assert_eq!(whole.cpu_total_ns, less.cpu_total_ns + less.overhead_ns);
+            assert_eq!(whole.self_cpu_ns, less.self_cpu_ns + less.self_overhead_ns);
+            assert!(less.self_cpu_ns <= less.cpu_total_ns, "{less:?}");
+            assert_eq!((whole.self_device_ns, whole.cpu_memory), (less.self_device_ns, less.cpu_memory));
+        }
+        let subtracted: u64 = less.rows().iter().map(|row| row.self_overhead_ns).sum();
+        assert_eq!(less.overhead_ns(), Some(subtracted));
+    }
+}
+
+fn overhead() -> impl Strategy<Value = Overhead> {
+    let cost = || (0..20u64, 0..60u64).prop_map(|(inner_ns, outer_ns)| EventCost { inner_ns, outer_ns });
+    let costs = (cost(), cost(), cost(), cost(), cost(), 0..20u64, 0..20u64);
+    costs.prop_map(|(op, backward, annotation, runtime, function, memory_ns, memory_use_ns)| Overhead {
+        op,
+        backward,
+        annotation,
+        runtime,
+        function,
+        memory_ns,
+        memory_use_ns,
+    })
+}
+
+proptest! {
+    #![proptest_config(config(500))]
+
+    #[test]
+    fn averages_stay_consistent_whatever_is_subtracted(program in program(), overhead in overhead()) {
+        World::new(|_: &Model, _, _, trace: &Trace| {
+            assert_consistent_without(trace, &overhead);
+            assert_consistent_without(&trace.filtered(&Filter::new().name("*e*")), &overhead);
+        })
+        .run(&program, 1);
     }
 }
 

@@ -1,10 +1,5 @@
 //! The profiler's own time: what belongs here says that averages without it are those of a program that nobody records.
 
-#[path = "support/model.rs"]
-#[expect(dead_code, reason = "random programs are told to the model, which is not asked here")]
-mod model;
-#[path = "support/program.rs"]
-mod program;
 mod support;
 
 use mindtorch_profiler::{
@@ -12,8 +7,6 @@ use mindtorch_profiler::{
     MemoryRole, MemoryUse, Name, Overhead, Recorder, Session, SpanArgs, SpanKind, Stack, ThreadWriter, Trace,
     record_function,
 };
-use model::Model;
-use program::{World, program};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -201,48 +194,6 @@ proptest! {
         };
         let expected = joined(free()).key_averages();
         prop_assert_eq!(times(&joined(COSTS).averages_without(GroupBy::default(), &COSTS)), times(&expected));
-    }
-}
-
-/// What holds whatever the costs are said to be: spans that overlap, are cut or go to other threads, and costs far beyond what
-/// there is.
-fn assert_consistent(trace: &Trace, costs: &Overhead) {
-    for by in groupings() {
-        let (whole, less) = (trace.averages(by), trace.averages_without(by, costs));
-        assert_eq!(whole.rows().len(), less.rows().len());
-        for (whole, less) in whole.rows().iter().zip(less.rows()) {
-            assert_eq!((&whole.key, whole.count), (&less.key, less.count));
-            assert_eq!(whole.cpu_total_ns, less.cpu_total_ns + less.overhead_ns);
-            assert_eq!(whole.self_cpu_ns, less.self_cpu_ns + less.self_overhead_ns);
-            assert!(less.self_cpu_ns <= less.cpu_total_ns, "{less:?}");
-            assert_eq!((whole.self_device_ns, whole.cpu_memory), (less.self_device_ns, less.cpu_memory));
-        }
-        let subtracted: u64 = less.rows().iter().map(|row| row.self_overhead_ns).sum();
-        assert_eq!(less.overhead_ns(), Some(subtracted));
-    }
-}
-
-proptest! {
-    #![proptest_config(config(500))]
-
-    #[test]
-    fn averages_stay_consistent_whatever_is_subtracted(program in program(), scale in 0..100u64) {
-        let cost = |EventCost { inner_ns, outer_ns }| {
-            EventCost { inner_ns: inner_ns * scale / 10, outer_ns: outer_ns * scale / 10 }
-        };
-        let costs = Overhead {
-            op: cost(COSTS.op),
-            backward: cost(COSTS.backward),
-            annotation: cost(COSTS.annotation),
-            runtime: cost(COSTS.runtime),
-            function: cost(COSTS.function),
-            ..COSTS
-        };
-        World::new(|_: &Model, _, _, trace: &Trace| {
-            assert_consistent(trace, &costs);
-            assert_consistent(&trace.filtered(&Filter::new().name("*e*")), &costs);
-        })
-        .run(&program, 1);
     }
 }
 

@@ -25,7 +25,7 @@ pub use global::{
     thread_number,
 };
 pub use kept::{keep_memory, release_memory};
-pub(crate) use packing::{unpack_memory, unpack_numbers, unpack_span};
+pub(crate) use packing::{unpack_last, unpack_memory, unpack_numbers};
 pub(crate) use record::{Head, RecordKind, RecordKinds, Words, pair, unpair};
 pub use role::MemoryRole;
 pub use writer::{SpanToken, ThreadWriter};

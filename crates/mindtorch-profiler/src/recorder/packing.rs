@@ -33,14 +33,14 @@ pub(super) fn span_in_two_slots(args: &SpanArgs) -> (Head, u64, Words) {
     (head, pair(args.inputs.0, args.stack.0), second)
 }
 
-/// The inputs and the stack of a span, and its second slot; for one whose numbers are in the first, what that would be.
+/// The inputs and the stack of a span, and its sequence number plus 1, if that is in the first slot.
 #[inline]
-pub(crate) fn unpack_span(head: Head, last: u64, second: Option<Words>) -> (u64, Option<Words>) {
+pub(crate) fn unpack_last(head: Head, last: u64) -> (u64, u32) {
     if !head.is_numbered() {
-        return (last, second);
+        return (last, 0);
     }
     let (inputs, sequence_plus_one) = unpair(last);
-    (pair(inputs, 0), Some([u64::from(sequence_plus_one), 0, 0, pair(u32::from(head.track), 0)]))
+    (pair(inputs, 0), sequence_plus_one)
 }
 
 const SEQUENCE_BITS: u32 = 40;
@@ -127,9 +127,9 @@ mod tests {
             }
             let (head, last) = span_in_one_slot(&args).expect("it fits");
             let (_, same_last, second) = span_in_two_slots(&args);
-            let (inputs_and_stack, details) = unpack_span(head, last, None);
+            let (inputs_and_stack, number) = unpack_last(head, last);
             assert_eq!(inputs_and_stack, same_last);
-            assert_eq!(details.unwrap_or_default(), second);
+            assert_eq!([number.into(), 0, 0, pair(head.track.into(), 0)], second);
             assert!(!head.is_detailed());
         }
     }

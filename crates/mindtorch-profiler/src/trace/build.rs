@@ -19,7 +19,7 @@ use crate::names::{Name, Stack};
 use crate::quiet::QuietDrop;
 use crate::recorder::{
     CarriedSpan, Device, Head, Memory, MemoryRole, MemoryUse, RecordKind, SpanId, SpanKind, Stream, ThreadLog, Words,
-    pair, unpack_memory, unpack_numbers, unpack_span, unpair,
+    pair, unpack_last, unpack_memory, unpack_numbers, unpair,
 };
 use crate::session::WindowContents;
 use crate::sync::Arc;
@@ -77,14 +77,16 @@ pub(super) struct RawSpan {
     end: u64,
     head: Head,
     inputs_and_stack: u64,
+    /// Of one that is numbered, whose overload is its track.
+    sequence_plus_one: u32,
     details: Option<Words>,
 }
 
 impl RawSpan {
     #[inline(always)]
     fn of_record(head: Head, [begin, end, _, last]: Words, second: Option<Words>) -> Self {
-        let (inputs_and_stack, details) = unpack_span(head, last, second);
-        Self { begin, end, head, inputs_and_stack, details }
+        let (inputs_and_stack, sequence_plus_one) = unpack_last(head, last);
+        Self { begin, end, head, inputs_and_stack, sequence_plus_one, details: second }
     }
 
     #[inline(always)]
@@ -204,7 +206,7 @@ impl TraceBuilder {
             let details = Some([0, 0, pair(0, scope.note.0), 0]);
             // Before the window, since it had begun.
             let begin = self.clock.from_ticks.saturating_sub(1);
-            let span = RawSpan { begin, end: scope.end(), head, inputs_and_stack: 0, details };
+            let span = RawSpan { begin, end: scope.end(), head, inputs_and_stack: 0, sequence_plus_one: 0, details };
             self.own_spans.entry(serial_of(scope.os_thread)).or_default().push(span);
         }
         if !self.contents.settings.record_steps {
@@ -218,7 +220,8 @@ impl TraceBuilder {
             let number = number + self.contents.settings.first_step;
             let name = self.names.add_text(format!("ProfilerStep#{number}").into());
             let head = Head { kind: RecordKind::Annotation, flags: 0, track: 0, name };
-            let span = RawSpan { begin: mark.ticks, end, head, inputs_and_stack: 0, details: None };
+            let span =
+                RawSpan { begin: mark.ticks, end, head, inputs_and_stack: 0, sequence_plus_one: 0, details: None };
             self.own_spans.entry(serial_of(mark.os_thread)).or_default().push(span);
         }
     }
@@ -369,7 +372,10 @@ impl TraceBuilder {
                 self.add_stack_around(row, called_by);
             }
         }
-        if let Some(details) = raw.details {
+        if raw.head.is_numbered() {
+            let overload = self.overload(raw.head.track.into());
+            self.spans.details.set_short(row, raw.sequence_plus_one, overload);
+        } else if let Some(details) = raw.details {
             self.add_details(row, capture, details);
         }
     }
@@ -415,9 +421,14 @@ impl TraceBuilder {
             forward_thread,
             flops: if capture.contains(Capture::FLOPS) { flops } else { 0 },
             note: self.names.local(note),
-            overload: self.names.local(if self.contents.settings.keeps_overloads { unpair(overload).0 } else { 0 }),
+            overload: self.overload(unpair(overload).0),
         };
         self.spans.details.set(row, detail);
+    }
+
+    #[inline]
+    fn overload(&mut self, name: u32) -> u32 {
+        if self.contents.settings.keeps_overloads { self.names.local(name) } else { 0 }
     }
 
     fn add_memory(&mut self, thread: usize, capture: Capture, ticks: u64, memory: &Memory) {

@@ -172,12 +172,14 @@ impl<T: Copy + Default + PartialEq> Sparse<T> {
         self.0.get(row).copied().unwrap_or_default()
     }
 
+    #[inline]
     pub(crate) fn set(&mut self, row: usize, value: T) {
         if value != T::default() {
             *self.entry(row) = value;
         }
     }
 
+    #[inline]
     pub(crate) fn entry(&mut self, row: usize) -> &mut T {
         if self.0.len() <= row {
             self.0.resize(row + 1, T::default());

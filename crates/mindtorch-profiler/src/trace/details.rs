@@ -38,15 +38,19 @@ impl Details {
         let DetailRow { sequence_plus_one, overload, .. } = detail;
         let is_short = DetailRow { sequence_plus_one, overload, ..DetailRow::default() } == detail;
         match u32::try_from(sequence_plus_one) {
-            Ok(sequence) if is_short => {
-                self.sequence.set(row, sequence);
-                self.overload.set(row, overload);
-            }
+            Ok(sequence) if is_short => self.set_short(row, sequence, overload),
             _ => {
                 self.rows.push(detail);
                 self.place.set(row, self.rows.len() as u32);
             }
         }
+    }
+
+    /// A row that has no more than these.
+    #[inline]
+    pub(super) fn set_short(&mut self, row: usize, sequence_plus_one: u32, overload: u32) {
+        self.sequence.set(row, sequence_plus_one);
+        self.overload.set(row, overload);
     }
 
     /// What the row has, if it has anything.
