@@ -14,11 +14,11 @@ use std::panic::AssertUnwindSafe;
 /// Adds both methods to the class.
 pub(crate) fn register(py: Python<'_>) -> PyResult<()> {
     let class = py.get_type::<RecordFunction>();
-    let (enter, exit) =
-        (ffi::PyMethodDefPointer { PyCFunction: enter }, ffi::PyMethodDefPointer { PyCFunctionFast: exit });
-    add(&class, c"__enter__", enter, ffi::METH_NOARGS, c"__enter__($self, /)\n--\n\nBegin the span.")?;
-    let doc = c"__exit__($self, exc_type, exc_value, traceback, /)\n--\n\nEnd the span.";
-    add(&class, c"__exit__", exit, ffi::METH_FASTCALL, doc)
+    let enter = ffi::PyMethodDefPointer { PyCFunction: enter };
+    add(&class, c"__enter__", enter, ffi::METH_NOARGS, c"__enter__($self)\n--\n\nBegin the span.")?;
+    let exit = ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: exit };
+    let doc = c"__exit__($self, exc_type, exc_value, traceback)\n--\n\nEnd the span.";
+    add(&class, c"__exit__", exit, ffi::METH_FASTCALL | ffi::METH_KEYWORDS, doc)
 }
 
 fn add(
@@ -53,16 +53,19 @@ unsafe extern "C" fn enter(this: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *
     }
 }
 
+/// What it is told of an exception it does not look at, by position or by name.
 unsafe extern "C" fn exit(
     this: *mut ffi::PyObject,
-    _: *mut *mut ffi::PyObject,
+    _: *const *mut ffi::PyObject,
     count: ffi::Py_ssize_t,
+    names: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    // SAFETY: as above.
+    // SAFETY: as above; the names are null or a tuple.
     unsafe {
         run(this, |scope| {
-            if count != 3 {
-                let message = format!("record_function.__exit__() takes exactly 3 arguments ({count} given)");
+            let given = count + if names.is_null() { 0 } else { ffi::PyTuple_Size(names) };
+            if given != 3 {
+                let message = format!("record_function.__exit__() takes exactly 3 arguments ({given} given)");
                 return Err(PyTypeError::new_err(message));
             }
             RecordFunction::exit(scope)?;
