@@ -95,10 +95,15 @@ def test_an_exit_in_the_handler_ends_the_program_with_its_status() -> None:
 
 
 def test_an_interrupt_ends_the_recording_and_reaches_the_program() -> None:
+    # Python leaves interrupts alone where they are ignored, as for what a shell runs in the background.
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     calls: list[Any] = []
     prof = profile(on_trace_ready=calls.append)
-    with pytest.raises(KeyboardInterrupt), prof, record_function("work"):
-        signal.raise_signal(signal.SIGINT)
+    try:
+        with pytest.raises(KeyboardInterrupt), prof, record_function("work"):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, handler)
     assert calls == [prof]
     assert names(prof) == ["work"]
 
