@@ -1,7 +1,8 @@
 """What got worse between two runs of ``benches.costs``: ``python -m benches.compare OLD NEW``.
 
 Our figure of a row is worse if the middle half of its measurements lies above that of the old run, and its median by
-more than a margin. The status is 1 if any is. What became of the peer's figure says whether it may be the machine.
+more than a margin. The status is 1 if any is, and 2 for files that cannot be compared. What became of the peer's figure
+says whether it may be the machine.
 """
 
 from __future__ import annotations
@@ -109,14 +110,26 @@ def report(old: dict[str, Any], new: dict[str, Any]) -> tuple[str, bool]:
     return "\n".join(lines), bool(worse)
 
 
+def stored(path: str) -> dict[str, Any]:
+    """Return what a run has written; what is no such file is an error of the command line."""
+    try:
+        run: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+        report(run, run)
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        message = f"{path} has no figures that benches.costs wrote as it is now: run it again, with --out"
+        raise argparse.ArgumentTypeError(message) from error
+    return run
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compare two files."""
     parser = argparse.ArgumentParser(prog="python -m benches.compare", description=__doc__)
-    parser.add_argument("old", type=Path)
-    parser.add_argument("new", type=Path)
+    parser.add_argument("old", type=stored)
+    parser.add_argument("new", type=stored)
     options = parser.parse_args(arguments)
-    old, new = (json.loads(path.read_text(encoding="utf-8")) for path in (options.old, options.new))
-    text, is_worse = report(old, new)
+    text, is_worse = report(options.old, options.new)
     print(text)
     return int(is_worse)
 

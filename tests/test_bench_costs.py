@@ -163,3 +163,16 @@ def test_the_status_says_whether_anything_got_worse(median: float, status: int, 
     old.write_text(json.dumps(run(row(figure(50, 1)))), encoding="utf-8")
     new.write_text(json.dumps(run(row(figure(median, 1)))), encoding="utf-8")
     assert compare.main([str(old), str(new)]) == status
+
+
+@pytest.mark.parametrize("text", [None, "", "{}", "[]", '{"machine": {}, "quick": false, "rows": [{"section": "a"}]}'])
+def test_what_is_no_file_of_figures_is_an_error_that_names_it(
+    text: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "figures.json"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    with pytest.raises(SystemExit) as stopped:
+        compare.main([str(path), str(path)])
+    assert stopped.value.code == 2
+    assert str(path) in capsys.readouterr().err
