@@ -62,7 +62,7 @@ impl ThreadScopes {
         static WATCH: Once = Once::new();
         // SAFETY: the handler lives as long as the process, and does nothing but add to a number.
         WATCH.call_once(|| unsafe {
-            pthread_atfork(None, None, Some(count_fork));
+            libc::pthread_atfork(None, None, Some(count_fork));
         });
         let objects = (0..MOST).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
         let forks = FORKS.load(Ordering::Relaxed);
@@ -214,12 +214,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-type Handler = Option<unsafe extern "C" fn()>;
-
-unsafe extern "C" {
-    fn pthread_atfork(prepare: Handler, parent: Handler, child: Handler) -> std::ffi::c_int;
-}
-
-unsafe extern "C" fn count_fork() {
+extern "C" fn count_fork() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
