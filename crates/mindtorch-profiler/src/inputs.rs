@@ -69,7 +69,12 @@ pub enum Input {
 const TENSOR: u64 = 0;
 const LIST: u64 = 1;
 const VALUE: u64 = 2;
+const INTS: u64 = 3;
 const KIND_BITS: u32 = 2;
+
+/// What the word of a value is, where an input has the number of its dimensions. Numbers become text when someone reads them.
+const TEXT: usize = 0;
+const FLOAT: usize = 1;
 
 /// The first word of an input: what it is, how many dimensions or tensors it has, and the name of its type.
 #[inline]
@@ -93,9 +98,28 @@ impl Input {
                 Self::Tensor { dtype, dims: sizes(), strides: sizes() }
             }
             LIST => Self::TensorList((0..count).map_while(|_| Self::read(words)).collect()),
-            _ => Self::Value { dtype, text: Name(words.next()? as u32).text() },
+            INTS => {
+                let ints: Vec<_> = words.by_ref().take(count).map(|word| word.cast_signed().to_string()).collect();
+                Self::Value { dtype, text: format!("[{}]", ints.join(", ")).into() }
+            }
+            _ => {
+                let word = words.next()?;
+                let text =
+                    if count == FLOAT { float_text(f64::from_bits(word)).into() } else { Name(word as u32).text() };
+                Self::Value { dtype, text }
+            }
         })
     }
+}
+
+/// A number as C++ prints a double with 17 digits, which is what torch writes into traces.
+///
+/// ```
+/// use mindtorch_profiler::float_text;
+/// assert_eq!([float_text(2.0), float_text(-0.5)], ["2.", "-0.5"]);
+/// ```
+pub fn float_text(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e16 { format!("{value:.0}.") } else { value.to_string() }
 }
 
 /// Describes an operator's inputs without allocating, for up to about ten tensors.
@@ -157,7 +181,24 @@ impl InputsEncoder {
     /// Adds anything that is not a tensor, by names of its type and its value.
     #[inline]
     pub fn value_of(&mut self, dtype: Name, text: Name) -> &mut Self {
-        self.push(&[first_word(VALUE, 0, dtype), u64::from(text.0)], |&word| word);
+        self.push(&[first_word(VALUE, TEXT, dtype), u64::from(text.0)], |&word| word);
+        self
+    }
+
+    /// Adds a number, by the name of its type; it is shown as [`float_text`] writes it.
+    #[inline]
+    pub fn float_of(&mut self, dtype: Name, value: f64) -> &mut Self {
+        self.push(&[first_word(VALUE, FLOAT, dtype), value.to_bits()], |&word| word);
+        self
+    }
+
+    /// Adds a list of whole numbers, by the name of its type; it is shown as `[2, 3]`.
+    #[inline]
+    pub fn ints_of(&mut self, dtype: Name, values: impl ExactSizeIterator<Item = i64>) -> &mut Self {
+        self.push(&[first_word(INTS, values.len(), dtype)], |&word| word);
+        for value in values {
+            self.push(&[value.cast_unsigned()], |&word| word);
+        }
         self
     }
 
@@ -229,17 +270,26 @@ mod tests {
             .value("", "")
             .tensor_of(Name::new("float"), &[2], &[1])
             .tensor_of(Name::new("float"), &[2, 3], &[1])
+            .ints_of(Name::new("ScalarList"), [4, -3].into_iter())
+            .ints_of(Name::new("ScalarList"), [].into_iter())
+            .float_of(Name::new("Scalar"), 1e-5)
+            .float_of(Name::new("Scalar"), f64::NEG_INFINITY)
             .finish();
         let list = vec![Input::tensor("long int", &[], &[]), Input::tensor("c10::Half", &[0], &[1])];
+        let value = |dtype: &str, text: &str| Input::Value { dtype: dtype.into(), text: text.into() };
         assert_eq!(
             inputs.decode(),
             [
                 Input::tensor("float", &[2, 3], &[3, 1]),
                 Input::TensorList(list),
-                Input::Value { dtype: "ScalarList".into(), text: "[4, 3]".into() },
-                Input::Value { dtype: "".into(), text: "".into() },
+                value("ScalarList", "[4, 3]"),
+                value("", ""),
                 Input::tensor("float", &[2], &[1]),
                 Input::tensor("float", &[2, 3], &[1, 0]),
+                value("ScalarList", "[4, -3]"),
+                value("ScalarList", "[]"),
+                value("Scalar", "0.00001"),
+                value("Scalar", "-inf"),
             ]
         );
         assert_eq!(Inputs::encode().finish(), Inputs::NONE);

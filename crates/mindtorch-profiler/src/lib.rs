@@ -123,7 +123,7 @@ pub use error::Error;
 #[cfg(feature = "arrow")]
 pub use export::{ArrowArray, ArrowArrayStream, ArrowSchema, DataFrame};
 pub use export::{ChromeTrace, PerfettoTrace, StackMetric, TimelineForm, frame_parts};
-pub use inputs::{Input, Inputs, InputsEncoder};
+pub use inputs::{Input, Inputs, InputsEncoder, float_text};
 pub use load::LoadError;
 pub use macros::CallSite;
 pub use names::{Name, Stack};

@@ -234,9 +234,7 @@ impl fmt::Display for Scalar {
             Self::Bool(true) => f.write_str("True"),
             Self::Bool(false) => f.write_str("False"),
             Self::Int(value) => write!(f, "{value}"),
-            // As C++ prints a double with 17 digits, which is what torch writes into traces.
-            Self::Float(value) if value.fract() == 0.0 && value.abs() < 1e16 => write!(f, "{value:.0}."),
-            Self::Float(value) => write!(f, "{value}"),
+            Self::Float(value) => f.write_str(&mindtorch_profiler::float_text(*value)),
         }
     }
 }

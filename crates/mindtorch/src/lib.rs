@@ -27,6 +27,7 @@ mod overhead;
 mod shape;
 mod storage;
 mod tensor;
+mod thread_state;
 
 pub use dispatch::{next_has_target, operator_span};
 pub use dtype::{DType, Element, Scalar, default_dtype, set_default_dtype};

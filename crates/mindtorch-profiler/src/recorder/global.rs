@@ -220,9 +220,7 @@ pub fn memory(memory: &Memory) {
 /// Not inlined, so that an allocation of which nobody wants to know costs a load and a branch.
 #[inline(never)]
 fn record_memory(memory: &Memory) {
-    if !Quiet::is_on() {
-        with_writer(|writer| writer.memory_always(memory));
-    }
+    with_writer(|writer| writer.memory_always(memory));
 }
 
 /// Records what became known of a block of memory, if anyone collects memory.
@@ -238,8 +236,14 @@ pub fn memory_use(used: &MemoryUse) {
 #[inline]
 pub fn memory_sources(device: Device, addresses: [u64; 3]) {
     if capture().contains(Capture::MEMORY | Capture::CPU) {
-        with_writer(|writer| writer.memory_sources_always(device, addresses));
+        let [first, second, third] = addresses;
+        record_sources(device, first, second, third);
     }
+}
+
+#[inline(never)]
+fn record_sources(device: Device, first: u64, second: u64, third: u64) {
+    with_writer(|writer| writer.memory_sources_always(device, [first, second, third]));
 }
 
 /// The number of times that someone began to collect memory. A program that says what its blocks are for when it first uses

@@ -62,7 +62,7 @@ const BYTES_BITS: u32 = 40;
 const TOTAL_BITS: u32 = 64 - BYTES_BITS + 16;
 
 /// The head and the last word of a block of memory that fits into one slot.
-#[inline]
+#[inline(always)]
 pub(super) fn memory_in_one_slot(memory: &Memory) -> Option<(Head, u64)> {
     const UNUSED: u32 = 64 - BYTES_BITS;
     let (bytes, allocated) = (memory.bytes.cast_unsigned(), memory.allocated.cast_unsigned());

@@ -101,23 +101,21 @@ impl ThreadWriter {
         }
     }
 
-    #[inline]
+    /// The room and the time come first: little has to be kept over the calls that they rarely are.
+    #[inline(always)]
     pub(super) fn memory_always(&mut self, memory: &Memory) {
+        let index = self.reserve(1);
+        let ticks = self.clock.ticks();
         match memory_in_one_slot(memory) {
-            Some((head, last)) => {
-                let index = self.reserve(1);
-                let ticks = self.clock.ticks();
-                self.write_one(index, [ticks, memory.address, head.pack(), last]);
-            }
-            None => self.memory_detailed(memory),
+            Some((head, last)) => self.write_one(index, [ticks, memory.address, head.pack(), last]),
+            None => self.memory_detailed(memory, ticks),
         }
     }
 
     #[inline(never)]
-    fn memory_detailed(&mut self, memory: &Memory) {
+    fn memory_detailed(&mut self, memory: &Memory, ticks: u64) {
         let (head, last, second) = memory_in_two_slots(memory);
         let index = self.reserve(2);
-        let ticks = self.clock.ticks();
         self.write_pair(index, [ticks, memory.address, head.pack(), last], second);
     }
 
@@ -141,7 +139,7 @@ impl ThreadWriter {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn memory_sources_always(&mut self, device: Device, addresses: [u64; 3]) {
         let head = Head { kind: RecordKind::Sources, flags: 0, track: device.index(), name: device.kind_bits() };
         let [first, second, third] = addresses;

@@ -2,7 +2,6 @@
 
 use crate::Tensor;
 use crate::dtype::{DType, Scalar};
-use crate::shape::list;
 use mindtorch_profiler::{Inputs, InputsEncoder, Name};
 use std::sync::OnceLock;
 
@@ -67,10 +66,15 @@ pub(super) fn encode(args: &[Arg<'_>]) -> Inputs {
                 encoder.list_of(tensors.len());
                 tensors.iter().for_each(|tensor| encode_tensor(&mut encoder, names, tensor));
             }
-            ref value => {
-                let (dtype, text) = names.of_value(value);
-                encoder.value_of(dtype, text);
+            Arg::Ints(values) => _ = encoder.ints_of(names.list, values.iter().copied()),
+            Arg::Sizes(values) => _ = encoder.ints_of(names.list, values.iter().map(|&size| size as i64)),
+            Arg::Float(value) | Arg::Scalar(Scalar::Float(value)) => _ = encoder.float_of(names.scalar, value),
+            Arg::Int(value) | Arg::Scalar(Scalar::Int(value)) => _ = encoder.value_of(names.scalar, names.int(value)),
+            Arg::DType(dtype) => _ = encoder.value_of(names.scalar, names.int(dtype.number())),
+            Arg::Bool(value) | Arg::Scalar(Scalar::Bool(value)) => {
+                encoder.value_of(names.scalar, names.bools[usize::from(value)]);
             }
+            Arg::None => _ = encoder.value_of(names.none, names.none),
         }
     }
     encoder.finish()
@@ -107,21 +111,6 @@ impl Names {
             dtypes: DType::ALL.iter().map(|dtype| Name::new(dtype.profiler_name())).collect(),
             ints: (LOWEST..=HIGHEST).map(|value| Name::new(&value.to_string())).collect(),
         })
-    }
-
-    /// The names of the type and of the value of an argument that is no tensor.
-    #[inline]
-    fn of_value(&self, arg: &Arg<'_>) -> (Name, Name) {
-        match *arg {
-            Arg::Int(value) | Arg::Scalar(Scalar::Int(value)) => (self.scalar, self.int(value)),
-            Arg::Ints(values) => (self.list, Name::new(&list(values))),
-            Arg::Sizes(values) => (self.list, Name::new(&list(values))),
-            Arg::Float(value) => (self.scalar, Name::new(&Scalar::Float(value).to_string())),
-            Arg::Bool(value) => (self.scalar, self.bools[usize::from(value)]),
-            Arg::Scalar(value) => (self.scalar, Name::new(&value.to_string())),
-            Arg::DType(dtype) => (self.scalar, self.int(dtype.number())),
-            Arg::Tensor(_) | Arg::Tensors(_) | Arg::None => (self.none, self.none),
-        }
     }
 
     #[inline]

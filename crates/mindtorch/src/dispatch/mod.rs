@@ -12,8 +12,8 @@ use crate::autograd::mode;
 use crate::error::Result;
 use crate::execution_trace::{OpenNode, Outputs};
 use crate::storage::role::RoleScope;
+use crate::thread_state::here;
 use mindtorch_profiler::{Capture, Inputs, Name, Span, SpanArgs, SpanKind, capture};
-use std::cell::Cell;
 use std::sync::OnceLock;
 
 /// An operation: torch's name and overload for it. Its rules are in the function that has it.
@@ -81,7 +81,7 @@ impl Op {
     fn span(&'static self, args: &[Arg<'_>], capture: Capture, node: &OpenNode) -> Span {
         let (name, overload) = *self.interned.get_or_init(|| (Name::new(self.name), Name::new(self.overload)));
         let mut span = SpanArgs::new(SpanKind::Op, name);
-        if HAS_TARGET.replace(false) {
+        if here(|thread| thread.has_target.replace(false)) {
             span = span.overload(Name::new(&out_overload(self.overload)));
         } else if !self.overload.is_empty() {
             span = span.overload(overload);
@@ -91,15 +91,18 @@ impl Op {
         }
         if capture.contains(Capture::FLOPS) {
             // One without stays a record of one slot.
-            span = match flops::flops(self.name, args) {
-                0 => span,
-                flops => span.flops(flops),
-            };
+            let flops = flops::flops(self.name, args);
+            if flops != 0 {
+                span = span.flops(flops);
+            }
         }
         if let Some(sequence) = mode::sequence_to_record() {
             span = span.sequence(sequence);
         }
-        Span::begin(&node.linked(span))
+        if node.is_some() {
+            span = node.linked(span);
+        }
+        Span::begin(&span)
     }
 }
 
@@ -118,15 +121,10 @@ impl Open {
     }
 }
 
-thread_local! {
-    /// Whether the next operation is told where to put its result.
-    static HAS_TARGET: Cell<bool> = const { Cell::new(false) };
-}
-
 /// Says that the next operation of this thread puts its result into a tensor that the caller gave: the profiler shows the
 /// overload that torch has for it.
 pub fn next_has_target() {
-    HAS_TARGET.set(true);
+    here(|thread| thread.has_target.set(true));
 }
 
 fn out_overload(overload: &str) -> String {

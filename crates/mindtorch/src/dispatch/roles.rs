@@ -12,7 +12,7 @@ use crate::storage::role::{self, RoleScope};
 use mindtorch_profiler::{Device, MemoryRole, memory_sources};
 
 /// What an operation is given, as flags.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Given(u32);
 
 impl Given {
@@ -20,6 +20,8 @@ impl Given {
     const NEWS: u32 = 1;
     /// There is something of which nothing is known.
     const UNKNOWN: u32 = 2;
+    /// The flags so far say nothing of the result; the five others do.
+    const IRRELEVANT: u32 = 2;
     /// A gradient may be wanted, so that the result is part of a graph.
     const TRACKED: u32 = 4;
     /// Numbers that are no model's, as far as is known.
@@ -29,44 +31,36 @@ impl Given {
     /// Gradients, the state of an optimiser, and what was computed from such.
     const DERIVED: u32 = 64;
 
-    #[inline]
-    fn add(&mut self, tensor: &Tensor, is_target: bool) {
-        let storage = tensor.storage();
-        let flags = Self::of_role(storage.role());
-        let flag = |is_so: bool, flag| if is_so { flag } else { 0 };
-        self.0 |= flag(is_target || !storage.is_known(), Self::NEWS);
-        if is_target && flags & Self::UNKNOWN != 0 {
-            // What is about to be overwritten says nothing, if nothing is known of it.
-            self.0 |= Self::UNKNOWN;
-        } else {
-            self.0 |= flags | flag(tensor.requires_grad(), Self::TRACKED);
-        }
-    }
-
-    #[inline]
-    fn of_role(role: MemoryRole) -> u32 {
-        match role {
-            MemoryRole::Unknown => Self::UNKNOWN | Self::DATA,
-            MemoryRole::Input | MemoryRole::Leaf => Self::DATA,
-            MemoryRole::Activation => Self::ACTIVATION,
-            MemoryRole::Parameter => Self::PARAMETER,
-            MemoryRole::AutogradDetail | MemoryRole::Derived | MemoryRole::Gradient | MemoryRole::OptimizerState => {
-                Self::DERIVED
+    #[inline(always)]
+    fn of(args: &[Arg<'_>], is_in_place: bool) -> Self {
+        let mut given = 0;
+        each(args, is_in_place, |tensor, is_target| {
+            let (role, is_known) = tensor.storage().role_and_whether_known();
+            let mut flags = BY_ROLE[role as usize & 15];
+            flags |= Self::TRACKED * u32::from(tensor.requires_grad());
+            if is_target {
+                // What is about to be overwritten says nothing, if nothing is known of it.
+                flags = Self::NEWS | if flags & Self::UNKNOWN != 0 { Self::UNKNOWN } else { flags };
             }
-        }
+            given |= flags;
+            given |= Self::NEWS * u32::from(!is_known);
+        });
+        Self(given)
+    }
+
+    #[inline(never)]
+    fn of_in_place(args: &[Arg<'_>]) -> Self {
+        Self::of(args, true)
     }
 
     #[inline]
-    fn has(self, flags: u32) -> bool {
+    const fn has(self, flags: u32) -> bool {
         self.0 & flags == flags
     }
 
-    /// What an operation computes from it.
-    #[inline]
-    fn result(self) -> MemoryRole {
-        if role::current() == MemoryRole::AutogradDetail {
-            MemoryRole::AutogradDetail
-        } else if self.has(Self::TRACKED) && mode::is_recording() {
+    /// What an operation computes from it, as part of a graph or not.
+    const fn result(self, is_recording: bool) -> MemoryRole {
+        if self.has(Self::TRACKED) && is_recording {
             MemoryRole::Activation
         } else if self.has(Self::DERIVED) {
             MemoryRole::Derived
@@ -80,6 +74,30 @@ impl Given {
     }
 }
 
+/// What a tensor of each role is.
+const BY_ROLE: [u32; 16] = {
+    let mut flags = [Given::DERIVED; 16];
+    flags[MemoryRole::Unknown as usize] = Given::UNKNOWN | Given::DATA;
+    flags[MemoryRole::Input as usize] = Given::DATA;
+    flags[MemoryRole::Leaf as usize] = Given::DATA;
+    flags[MemoryRole::Activation as usize] = Given::ACTIVATION;
+    flags[MemoryRole::Parameter as usize] = Given::PARAMETER;
+    flags
+};
+
+/// [`Given::result`] of all that there may be, in a graph or not: a look here is a fraction of the questions there.
+const RESULTS: [[MemoryRole; 32]; 2] = {
+    let mut results = [[MemoryRole::Unknown; 32]; 2];
+    let mut given = 0;
+    while given < 32 {
+        let flags = Given((given as u32) << Given::IRRELEVANT);
+        results[0][given] = flags.result(false);
+        results[1][given] = flags.result(true);
+        given += 1;
+    }
+    results
+};
+
 /// Tells the profiler what the operation uses, and gives what it allocates its role. `None` if that is what it is anyway, as
 /// for a part of an operation: roles are the whole one's affair.
 pub(super) fn enter(name: &str, args: &[Arg<'_>]) -> Option<RoleScope> {
@@ -87,9 +105,12 @@ pub(super) fn enter(name: &str, args: &[Arg<'_>]) -> Option<RoleScope> {
         return None;
     }
     let is_in_place = name.ends_with('_');
-    let mut given = Given::default();
-    each(args, is_in_place, |tensor, is_target| given.add(tensor, is_target));
-    let result = given.result();
+    let given = if is_in_place { Given::of_in_place(args) } else { Given::of(args, false) };
+    let result = if role::current() == MemoryRole::AutogradDetail {
+        MemoryRole::AutogradDetail
+    } else {
+        RESULTS[usize::from(mode::is_recording())][(given.0 >> Given::IRRELEVANT) as usize & 31]
+    };
     if given.has(Given::NEWS) || (given.has(Given::UNKNOWN) && result != MemoryRole::Unknown) {
         tell_uses(args, is_in_place, result);
     }
@@ -108,7 +129,7 @@ fn tell_uses(args: &[Arg<'_>], is_in_place: bool, result: MemoryRole) {
 
 /// Calls `found` with each tensor, and whether the operation changes it: the first one of an operation in place. Of lists,
 /// which optimisers have, all but the second, which is the gradients.
-#[inline]
+#[inline(always)]
 fn each<'a>(args: &[Arg<'a>], is_in_place: bool, mut found: impl FnMut(&'a Tensor, bool)) {
     for (at, arg) in args.iter().enumerate() {
         match *arg {
@@ -150,17 +171,18 @@ fn write(target: &Tensor, result: MemoryRole) {
 
 /// Tells from what the operation computes its result. Most have no more than three tensors, on one device.
 fn tell_sources(args: &[Arg<'_>]) {
-    let (mut on, mut addresses, mut count) = (Device::Cpu, [0; 3], 0);
+    // One by one rather than in an array, which would be written by words and at once read as a whole: that waits.
+    let (mut on, mut last, mut second_last, mut third_last) = (Device::Cpu, 0, 0, 0);
     each(args, false, |tensor, _| {
         let Some(address) = tensor.storage().reported_address() else { return };
-        if count == addresses.len() || (count > 0 && tensor.device() != on) {
-            memory_sources(on, addresses);
-            (addresses, count) = ([0; 3], 0);
+        if third_last != 0 || (last != 0 && tensor.device() != on) {
+            memory_sources(on, [last, second_last, third_last]);
+            (last, second_last) = (0, 0);
         }
-        (on, addresses[count]) = (tensor.device(), address);
-        count += 1;
+        on = tensor.device();
+        (last, second_last, third_last) = (address, last, second_last);
     });
-    if count > 0 {
-        memory_sources(on, addresses);
+    if last != 0 {
+        memory_sources(on, [last, second_last, third_last]);
     }
 }

@@ -6,21 +6,16 @@
 //! collects memory, by the operations (`dispatch/roles.rs`).
 
 use super::{Inner, Owner, Storage};
+use crate::thread_state::here;
 use mindtorch_profiler::{
     Capture, MemoryRole, MemoryUse, capture, keep_memory, memory_epoch, memory_use, release_memory,
 };
-use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-thread_local! {
-    /// What this thread allocates is for this.
-    static CURRENT: Cell<MemoryRole> = const { Cell::new(MemoryRole::Unknown) };
-}
 
 /// What this thread allocates now is for this.
 #[inline]
 pub(crate) fn current() -> MemoryRole {
-    CURRENT.get()
+    here(|thread| thread.role.get())
 }
 
 /// While it lives, what its thread allocates has a role.
@@ -30,14 +25,14 @@ pub(crate) struct RoleScope(MemoryRole);
 impl RoleScope {
     #[inline]
     pub(crate) fn enter(role: MemoryRole) -> Self {
-        Self(CURRENT.replace(role))
+        Self(here(|thread| thread.role.replace(role)))
     }
 }
 
 impl Drop for RoleScope {
     #[inline]
     fn drop(&mut self) {
-        CURRENT.set(self.0);
+        here(|thread| thread.role.set(self.0));
     }
 }
 
@@ -69,10 +64,11 @@ impl RoleWord {
         let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, update);
     }
 
-    /// Whether this recording knows its role.
+    /// The role, and whether this recording knows it.
     #[inline]
-    fn is_known(&self) -> bool {
-        (self.0.load(Ordering::Relaxed) ^ memory_epoch() << EPOCH_AT) >> EPOCH_AT == 0
+    fn role_and_whether_known(&self) -> (MemoryRole, bool) {
+        let word = self.0.load(Ordering::Relaxed);
+        (MemoryRole::from_number(word as u8), (word ^ memory_epoch() << EPOCH_AT) >> EPOCH_AT == 0)
     }
 
     /// Whether it has this role, and this recording knows.
@@ -102,10 +98,10 @@ impl Storage {
         }
     }
 
-    /// Whether those who collect memory know what it is for.
+    /// What it is for, as far as that is known, and whether those who collect memory were told.
     #[inline]
-    pub(crate) fn is_known(&self) -> bool {
-        self.0.role.is_known()
+    pub(crate) fn role_and_whether_known(&self) -> (MemoryRole, bool) {
+        self.0.role.role_and_whether_known()
     }
 
     /// Says that an operation uses it, as this; to be called while someone collects memory.
