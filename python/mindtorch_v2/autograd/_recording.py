@@ -56,6 +56,11 @@ class Recording:
         if self._session is not None:
             self._session.step()
 
+    @property
+    def session(self) -> Session | None:
+        """The last session."""
+        return self._session
+
     def toggle(self, enable: bool, *, cpu: bool, device: bool) -> bool:
         """Pause or resume activities; say whether anything is being recorded."""
         return self._session is not None and self._session.toggle(enable, cpu, device)

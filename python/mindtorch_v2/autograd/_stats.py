@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass
@@ -17,3 +17,7 @@ class _ProfilerStats:
     # Zero until the events are asked for: the first to ask has them made.
     parse_kineto_call_duration_us: int = 0
     function_events_build_tree_call_duration_us: int = 0
+    # By thread: how many of its events were dropped so that the recording stayed within max_bytes.
+    dropped_events: dict[int, int] = field(default_factory=dict)
+    # Why recording ended before the profiler was stopped.
+    ended_early: str | None = None

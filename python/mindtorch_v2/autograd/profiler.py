@@ -26,6 +26,7 @@ from mindtorch_v2.autograd._stats import _ProfilerStats
 from mindtorch_v2.autograd._step_tracker import KinetoStepTracker
 from mindtorch_v2.autograd.profiler_util import EventList, FunctionEvent, MemRecordsAcc
 from mindtorch_v2.profiler._activity_types import engine_types
+from mindtorch_v2.profiler._bound import Bound
 from mindtorch_v2.profiler._configs import _ExperimentalConfig
 from mindtorch_v2.profiler._errors import NotStartedError
 from mindtorch_v2.profiler._warnings import warn_user
@@ -93,6 +94,7 @@ class profile(ProfileResults):
         custom_trace_id_callback: returns the id of the next trace; without it ids are random.
         post_processing_timeout_s: see ``mindtorch_v2.profiler.profile``.
         activity_filters: the types of events to keep, by activity.
+        bound: the memory that the recording may take; None is the default ``Bound``.
 
     >>> with profile(record_shapes=True) as prof, record_function("work"):
     ...     pass
@@ -117,6 +119,7 @@ class profile(ProfileResults):
         custom_trace_id_callback: Callable[[], str] | None = None,
         post_processing_timeout_s: float | None = None,
         activity_filters: Mapping[ProfilerActivity, Iterable[str] | None] | None = None,
+        bound: Bound | None = None,
         _profiler_extensions: dict[str, str] | None = None,
     ) -> None:
         self.enabled = bool(enabled)
@@ -136,6 +139,8 @@ class profile(ProfileResults):
         self.custom_trace_id_callback = custom_trace_id_callback
         self.post_processing_timeout_s = post_processing_timeout_s
         self.activity_filters = activity_filters or {}
+        self.bound = Bound() if bound is None else bound
+        self._has_warned = False
         self.profiler_kind = ProfilerState.KINETO
         self.entered = False
         self.trace_id = ""
@@ -205,6 +210,7 @@ class profile(ProfileResults):
     def _start_trace(self, *, record_steps: bool = False, first_step: int = 0, is_empty: bool = False) -> None:
         start = perf_counter_ns()
         self.entered = True
+        self._has_warned = False
         self._recording.start(lambda: _NOTHING() if is_empty else self._new_session(record_steps, first_step))
         if self.with_stack and self.experimental_config.record_python_gc_info:
             self._collections = _collections.watch(self._recording)
@@ -224,7 +230,24 @@ class profile(ProfileResults):
             record_steps=record_steps,
             first_step=first_step,
             types=engine_types(self.activity_filters),
+            max_bytes=self.bound.max_bytes,
+            when_full=self.bound.when_full,
+            spill_dir=self.bound.spill_dir,
         )
+
+    def _step(self) -> None:
+        """Begin the next step, if something is being recorded."""
+        self._recording.step()
+        self._warn_if_full()
+
+    def _warn_if_full(self) -> None:
+        session = self._recording.session
+        if session is None or self._has_warned:
+            return
+        message = self.bound.warning(session)
+        if message is not None:
+            self._has_warned = True
+            warn_user(message)
 
     def _stop_trace(self) -> bool:
         """End the recording; say whether it was running."""
@@ -237,6 +260,10 @@ class profile(ProfileResults):
             window = self.profiling_end_time_ns - self.profiling_start_time_ns
             self._stats.profiling_window_duration_sec = window / 1e9
             self._stats.profiler_disable_call_duration_us = us_since(start)
+            if (session := self._recording.session) is not None:
+                _, dropped, self._stats.ended_early = session.fullness()
+                self._stats.dropped_events = dict(dropped)
+            self._warn_if_full()
         return was_running
 
     @property

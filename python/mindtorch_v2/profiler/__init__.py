@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         register_optimizer_step_post_hook as register_optimizer_step_post_hook,
     )
     from mindtorch_v2.profiler._errors import TraceFormatError
+    from mindtorch_v2.profiler._flight_recorder import flight_recorder
     from mindtorch_v2.profiler._overhead import Overhead
     from mindtorch_v2.profiler._trace import Trace
     from mindtorch_v2.profiler.execution_trace import ExecutionTraceObserver
@@ -53,6 +54,7 @@ __all__ = [
     "ProfilerActivityConfig",
     "Trace",
     "TraceFormatError",
+    "flight_recorder",
     "kineto_available",
     "profile",
     "record_function",
@@ -70,6 +72,7 @@ _LATER = {
     "Overhead": "mindtorch_v2.profiler._overhead",
     "Trace": "mindtorch_v2.profiler._trace",
     "TraceFormatError": "mindtorch_v2.profiler._errors",
+    "flight_recorder": "mindtorch_v2.profiler._flight_recorder",
     "register_optimizer_step_post_hook": "mindtorch_v2.optim.optimizer",
 }
 

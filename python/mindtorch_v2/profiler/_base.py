@@ -7,6 +7,7 @@ import os
 import threading
 
 from mindtorch_v2.autograd import profiler as _engine
+from mindtorch_v2.profiler._bound import Bound
 from mindtorch_v2.profiler._errors import NotStartedError
 from mindtorch_v2.profiler._metadata import TraceMetadata
 from mindtorch_v2.profiler._trace_files import TraceFiles
@@ -70,6 +71,9 @@ class _KinetoProfile(TraceMetadata, TraceFiles):
         acc_events: bool = False,
         custom_trace_id_callback: Callable[[], str] | None = None,
         post_processing_timeout_s: float | None = None,
+        max_bytes: int | None = None,
+        when_full: str = "spill",
+        spill_dir: str | os.PathLike[str] | None = None,
     ) -> None:
         super().__init__()
         parsed = ParsedActivities(activities)
@@ -87,6 +91,7 @@ class _KinetoProfile(TraceMetadata, TraceFiles):
         self.acc_events = acc_events
         self.custom_trace_id_callback = custom_trace_id_callback
         self.post_processing_timeout_s = post_processing_timeout_s
+        self.bound = Bound(max_bytes, when_full, spill_dir)
         self.use_device = "npu" if ProfilerActivity.NPU in self.activities else None
         self.has_cudagraphs = False
         self.mem_tl: MemoryProfileTimeline | None = None
@@ -179,6 +184,7 @@ class _KinetoProfile(TraceMetadata, TraceFiles):
             custom_trace_id_callback=self.custom_trace_id_callback,
             post_processing_timeout_s=self.post_processing_timeout_s,
             activity_filters={key: config.activity_types for key, config in self.activity_configs.items()},
+            bound=self.bound,
         )
 
     def start_trace(self) -> None:

@@ -96,6 +96,11 @@ class profile(_KinetoProfile):
             this takes grows with every cycle.
         custom_trace_id_callback: returns the id of the next trace; an empty one is not written. Without it, ids are
             random.
+        max_bytes: how much memory the recording may take, at least 1 MiB. None is an eighth of the machine's memory,
+            and no more than 2 GiB, with a warning when that is reached.
+        when_full: what happens then. ``"spill"``: its oldest parts go to a file without a name, and come back when
+            they are needed. ``"ring"``: they are dropped, and counted. ``"stop"``: recording ends, with a warning.
+        spill_dir: the directory of that file, instead of the system's for temporary files.
         post_processing_timeout_s: 0 makes no events at all. Otherwise they are complete, and a warning is logged if
             making them took longer.
 
@@ -126,6 +131,9 @@ class profile(_KinetoProfile):
         acc_events: bool = False,
         custom_trace_id_callback: Callable[[], str] | None = None,
         post_processing_timeout_s: float | None = None,
+        max_bytes: int | None = None,
+        when_full: str = "spill",
+        spill_dir: str | os.PathLike[str] | None = None,
     ) -> None:
         super().__init__(
             activities=activities,
@@ -139,6 +147,9 @@ class profile(_KinetoProfile):
             acc_events=acc_events,
             custom_trace_id_callback=custom_trace_id_callback,
             post_processing_timeout_s=post_processing_timeout_s,
+            max_bytes=max_bytes,
+            when_full=when_full,
+            spill_dir=spill_dir,
         )
         if not self.activities:
             raise AssertionError("No valid profiler activities found")
@@ -247,7 +258,7 @@ class profile(_KinetoProfile):
             self._prev_schedule_action = scheduled
             self.current_action = self._next_action(action, before, scheduled)
             if self.profiler is not None and STOP not in TRANSITIONS[action, self.current_action]:
-                self.profiler._recording.step()
+                self.profiler._step()
             self._is_stepping = True
             try:
                 self._transit_action(action, self.current_action)

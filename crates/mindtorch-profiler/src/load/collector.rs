@@ -112,9 +112,9 @@ impl Collector {
     }
 
     pub(super) fn finish(self) -> Result<Trace, TooFarApart> {
-        let Self { head, mut loose, names, labels, skipped, .. } = self;
+        let Self { mut head, mut loose, names, labels, skipped, .. } = self;
         loose.base_ns = head.base_ns;
-        loose.lost = head.lost;
+        loose.losses = head.losses();
         loose.origin = head.origin;
         loose.origin.skipped += skipped;
         // What a file does not say is not to be found out here.

@@ -4,6 +4,7 @@ use super::cursor::{Kind, Value};
 use super::text::unescape;
 use super::verbatim::{Broken, Form, verbatim};
 use crate::capture::Capture;
+use crate::recorder::Losses;
 use crate::trace::Origin;
 use rustc_hash::FxHashMap;
 
@@ -16,6 +17,8 @@ pub(super) struct Head {
     pub(super) base_ns: u64,
     pub(super) capture: Capture,
     pub(super) lost: u64,
+    pub(super) dropped: Vec<(u32, u64)>,
+    pub(super) stopped: Option<String>,
     pub(super) origin: Origin,
     /// By key: its place in the metadata.
     places: FxHashMap<String, usize>,
@@ -37,6 +40,10 @@ impl Head {
             "trace_id" if value.is_text() => origin.trace_id = Some(string(value, text)),
             "host_name" if value.is_text() => origin.host_name = Some(string(value, text)),
             "lost_events" if value.unsigned(text).is_some() => self.lost = value.unsigned(text).unwrap_or_default(),
+            "dropped_events" => {
+                self.dropped = Losses::read_dropped_json(&verbatim(value.raw(text), Form::Value)?);
+            }
+            "recording_ended_early" if value.is_text() => self.stopped = Some(string(value, text)),
             "profile_memory" if is_switch(value) => self.switch(Capture::MEMORY, value),
             "with_stack" if is_switch(value) => self.switch(Capture::STACK, value),
             "record_shapes" if is_switch(value) => self.switch(Capture::SHAPES, value),
@@ -55,6 +62,16 @@ impl Head {
             }
         }
         Ok(())
+    }
+
+    /// What the file says that it does not have.
+    pub(super) fn losses(&mut self) -> Losses {
+        let mut losses = Losses::default();
+        losses.dropped = std::mem::take(&mut self.dropped);
+        // The file has the sum of all.
+        losses.unrecorded = self.lost.saturating_sub(losses.events());
+        losses.stopped = self.stopped.take().map(Into::into);
+        losses
     }
 
     fn switch(&mut self, flag: Capture, value: &Value) {

@@ -59,6 +59,7 @@ unsafe impl Sync for Chunk {}
 
 impl Chunk {
     pub(super) fn new(spares: &Arc<Spares>, owner: &Arc<ThreadLog>, base: u64, slots: usize) -> Arc<Self> {
+        spares.held.fetch_add(bytes_of(slots), Ordering::Relaxed);
         Arc::new(Self {
             slots: spares.slots(slots),
             base,
@@ -131,6 +132,11 @@ impl Chunk {
         Some(unsafe { Arc::from_raw(next) })
     }
 
+    /// Whether its owner has gone on to the next one.
+    pub(super) fn is_sealed(&self) -> bool {
+        self.filled.load(Ordering::Acquire) != NOT_SEALED
+    }
+
     /// Whether dropping the chunk would be wrong: its owner still writes it, or spans in it are open.
     pub(crate) fn is_pinned(&self) -> bool {
         let closed = self.closed_by_owner.load(Ordering::Acquire) + self.closed_by_others.load(Ordering::Acquire);
@@ -154,6 +160,7 @@ impl Drop for Chunk {
         #[cfg(loom)]
         self.memory.with_mut(|_| ());
         drop(self.take_next());
+        self.spares.held.fetch_sub(bytes_of(self.slots.len()), Ordering::Relaxed);
         self.spares.put_back(std::mem::take(&mut self.slots));
     }
 }
@@ -212,15 +219,47 @@ impl OpenSpan {
     }
 }
 
-/// Slots of dropped chunks, kept because memory that was used before is many times cheaper than fresh memory.
+/// The memory of chunks: how much there is, and slots of dropped ones, kept because memory that was used before is many times
+/// cheaper than fresh memory.
 #[derive(Debug)]
 pub(crate) struct Spares {
     slots: Mutex<Vec<Box<[Slot]>>>,
+    /// Bytes of all chunks that there are. Not the model checker's, as nothing is ordered by them.
+    held: std::sync::atomic::AtomicU64,
+    /// Beyond this, a window may have passed its bound.
+    mark: std::sync::atomic::AtomicU64,
+}
+
+fn bytes_of(slots: usize) -> u64 {
+    (slots * size_of::<Slot>()) as u64
 }
 
 impl Spares {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { slots: Mutex::new(Vec::new()) })
+        let (held, mark) = (std::sync::atomic::AtomicU64::new(0), std::sync::atomic::AtomicU64::new(u64::MAX));
+        Arc::new(Self { slots: Mutex::new(Vec::new()), held, mark })
+    }
+
+    #[inline]
+    pub(super) fn is_over_mark(&self) -> bool {
+        self.held.load(Ordering::Relaxed) > self.mark.load(Ordering::Relaxed)
+    }
+
+    /// By an eighth, or so much that each of many threads may have a chunk more.
+    pub(super) fn is_far_over_mark(&self) -> bool {
+        let mark = self.mark.load(Ordering::Relaxed);
+        self.held.load(Ordering::Relaxed) > mark.saturating_add((mark / 8).max(bytes_of(16 * FULL)))
+    }
+
+    /// Chunks may take so many bytes more.
+    pub(super) fn set_mark(&self, room: u64) {
+        self.mark.store(self.held.load(Ordering::Relaxed).saturating_add(room), Ordering::Relaxed);
+    }
+
+    /// As [`Self::set_mark`], unless the mark is lower.
+    pub(super) fn lower_mark(&self, room: u64) {
+        let mark = self.held.load(Ordering::Relaxed).saturating_add(room);
+        self.mark.fetch_min(mark, Ordering::Relaxed);
     }
 
     /// Never waits: a recording thread calls this. If the list is in use, fresh memory does.

@@ -3,6 +3,7 @@
 //! [`Recorder`] holds what is shared: the threads, what is being collected, and which parts of the streams somebody
 //! still needs. All of that is behind one lock that recording never takes, but for a thread's first event.
 
+mod bound;
 mod chunk;
 mod context;
 mod elsewhere;
@@ -10,11 +11,17 @@ mod event;
 mod fork;
 mod global;
 mod kept;
+mod losses;
 mod packing;
 mod record;
+mod registry;
 mod role;
+mod stored;
+mod window;
 mod writer;
 
+pub(crate) use bound::Bound;
+pub use bound::WhenFull;
 pub(crate) use chunk::Chunk;
 pub use context::{ContextInUse, set_context, set_context_source};
 pub(crate) use elsewhere::Elsewhere;
@@ -25,9 +32,12 @@ pub use global::{
     thread_number,
 };
 pub use kept::{keep_memory, release_memory};
+pub use losses::Losses;
 pub(crate) use packing::{unpack_last, unpack_memory, unpack_numbers};
 pub(crate) use record::{Head, RecordKind, RecordKinds, Words, pair, unpair};
 pub use role::MemoryRole;
+pub(crate) use stored::{Piece, SpillFile};
+pub(crate) use window::{CarriedSpan, Cut, OpenedWindow, Stream, WindowId, WindowReading};
 pub use writer::{SpanToken, ThreadWriter};
 
 use crate::capture::Capture;
@@ -35,8 +45,9 @@ use crate::clock::{Clock, ManualClock, TickScale};
 use crate::quiet::Quiet;
 use crate::sync::{Arc, AtomicBool, AtomicU32, AtomicU64, Mutex, MutexGuard, Ordering};
 use chunk::{FIRST, Spares};
-use kept::KeptMemory;
+use registry::{Registry, ThreadEntry};
 use std::collections::VecDeque;
+use window::Window;
 
 /// Collects the events of all threads.
 ///
@@ -55,26 +66,6 @@ struct Shared {
     is_global: bool,
     spares: Arc<Spares>,
     registry: Mutex<Registry>,
-}
-
-/// Who writes, and who still needs what was written.
-#[derive(Debug, Default)]
-struct Registry {
-    /// In order of serial number.
-    threads: Vec<ThreadEntry>,
-    last_serial: u32,
-    windows: Vec<Window>,
-    next_window: u64,
-    /// What is collected by those who are not sessions.
-    watched: Capture,
-    kept: KeptMemory,
-}
-
-#[derive(Debug)]
-struct ThreadEntry {
-    log: Arc<ThreadLog>,
-    /// In order of position. The last one may have a successor that was not taken yet.
-    chunks: VecDeque<Arc<Chunk>>,
 }
 
 /// A thread that records, or did. Aligned so that no two threads write to one cache line, nor to a pair of lines that the
@@ -121,67 +112,6 @@ impl ThreadLog {
 
     fn end(&self) {
         self.ended.store(true, Ordering::Release);
-    }
-}
-
-/// Where every thread's stream stood at one moment.
-#[derive(Clone, Debug)]
-pub(crate) struct Cut {
-    pub(crate) ticks: u64,
-    pub(crate) lost: u64,
-    /// Thread serial number and position, in order of serial number. A thread that is not here had not begun.
-    positions: Vec<(u32, u64)>,
-}
-
-impl Cut {
-    pub(crate) fn position(&self, thread: u32) -> u64 {
-        self.positions.binary_search_by_key(&thread, |&(serial, _)| serial).map_or(0, |at| self.positions[at].1)
-    }
-}
-
-/// The part of the streams that a session needs: from one cut to another, or to the end for now.
-#[derive(Debug)]
-struct Window {
-    id: u64,
-    capture: Capture,
-    from: Arc<Cut>,
-    to: Option<Arc<Cut>>,
-}
-
-/// Names a window of a recorder. After a fork, the child's recorder has none of its parent's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct WindowId(u64);
-
-/// A window that has just begun.
-pub(crate) struct OpenedWindow {
-    pub(crate) id: WindowId,
-    pub(crate) from: Arc<Cut>,
-    /// The spans that are open now, which the window cuts.
-    pub(crate) carried: Vec<CarriedSpan>,
-    /// The blocks of memory that are known to be there, if it collects memory.
-    pub(crate) blocks: Vec<MemoryUse>,
-}
-
-/// A span that was open when a window began.
-#[derive(Clone, Debug)]
-pub(crate) struct CarriedSpan {
-    pub(crate) log: Arc<ThreadLog>,
-    pub(crate) chunk: Arc<Chunk>,
-    pub(crate) index: usize,
-}
-
-/// One thread's part of a window: the slots at `from..to`, which lie in `chunks`.
-#[derive(Debug)]
-pub(crate) struct Stream {
-    pub(crate) log: Arc<ThreadLog>,
-    pub(crate) chunks: Vec<Arc<Chunk>>,
-    pub(crate) from: u64,
-    pub(crate) to: u64,
-}
-
-impl Stream {
-    pub(crate) fn empty(log: Arc<ThreadLog>) -> Self {
-        Self { log, chunks: Vec::new(), from: 0, to: 0 }
     }
 }
 
@@ -237,13 +167,14 @@ impl Recorder {
         let serial = registry.last_serial;
         let log = Arc::new(ThreadLog::new(serial, os_id, name));
         let chunk = Chunk::new(&self.0.spares, &log, 0, FIRST);
-        registry.threads.push(ThreadEntry { log: Arc::clone(&log), chunks: VecDeque::from([Arc::clone(&chunk)]) });
+        let pieces = VecDeque::from([Piece::Resident(Arc::clone(&chunk))]);
+        registry.threads.push(ThreadEntry { log: Arc::clone(&log), pieces });
         drop(registry);
         ThreadWriter::new(self.clone(), log, chunk)
     }
 
     /// Begins to collect `capture`; what is collected from now on is kept until the window is released.
-    pub(crate) fn open_window(&self, capture: Capture) -> OpenedWindow {
+    pub(crate) fn open_window(&self, capture: Capture, bound: Bound) -> OpenedWindow {
         let mut registry = self.lock();
         let id = registry.next_window;
         registry.next_window += 1;
@@ -251,7 +182,8 @@ impl Recorder {
         let from = Arc::new(self.cut(&registry));
         let carried = registry.open_spans(&from);
         let blocks = self.begin_memory(&registry, capture);
-        registry.windows.push(Window { id, capture, from: Arc::clone(&from), to: None });
+        self.0.spares.lower_mark(bound.max_bytes);
+        registry.windows.push(Window::new(id, capture, Arc::clone(&from), bound));
         OpenedWindow { id: WindowId(id), from, carried, blocks }
     }
 
@@ -272,10 +204,10 @@ impl Recorder {
     }
 
     /// Changes what an open window collects. Also gives the blocks of memory that are known to be there, if it collects
-    /// memory. `None` if the window is not known.
+    /// memory. `None` if the window is not known, or has ended.
     pub(crate) fn change_window(&self, id: WindowId, capture: Capture) -> Option<(Arc<Cut>, Vec<MemoryUse>)> {
         let mut registry = self.lock();
-        let at = registry.window(id)?;
+        let at = registry.window(id).filter(|&at| registry.windows[at].to.is_none())?;
         let cut = Arc::new(self.cut(&registry));
         registry.windows[at].capture = capture;
         self.publish(registry.capture());
@@ -290,18 +222,46 @@ impl Recorder {
         let cut = Arc::new(self.cut(&registry));
         let window = &mut registry.windows[at];
         window.capture = Capture::NONE;
-        window.to = Some(cut);
+        // One that had to stop ended then.
+        window.to.get_or_insert(cut);
         self.publish(registry.capture());
     }
 
-    /// The streams of a window, up to now if it is open, and where it ends. `None` if the window is not known.
-    pub(crate) fn read_window(&self, id: WindowId) -> Option<(Vec<Stream>, Arc<Cut>)> {
+    /// What a window holds, up to now if it is open. `None` if the window is not known.
+    pub(crate) fn read_window(&self, id: WindowId) -> Option<WindowReading> {
         let mut registry = self.lock();
         let at = registry.window(id)?;
         let to = registry.windows[at].to.clone().unwrap_or_else(|| Arc::new(self.cut(&registry)));
-        let from = Arc::clone(&registry.windows[at].from);
-        let streams = registry.threads.iter_mut().map(|thread| thread.stream(&from, &to)).collect();
-        Some((streams, to))
+        let Registry { threads, windows, .. } = &mut *registry;
+        let window = &windows[at];
+        let streams = threads.iter_mut().map(|thread| thread.stream(window, &to)).collect();
+        Some(WindowReading { streams, to, carried: window.carried.clone(), losses: window.losses.clone() })
+    }
+
+    /// Whether a window has taken the memory that it may take, and what it does not have for that reason.
+    pub(crate) fn fullness(&self, id: WindowId) -> (bool, Losses) {
+        let registry = self.lock();
+        let window = registry.window(id).map(|at| &registry.windows[at]);
+        window.map_or_else(Default::default, |window| (window.was_full(), window.losses.clone()))
+    }
+
+    /// Brings all windows within their bounds. Threads that record do not wait for each other here, unless there is much
+    /// more than there may be: then they wait for the one that is making room.
+    #[cold]
+    fn make_room(&self) {
+        let Some(mut registry) = (if self.0.spares.is_far_over_mark() { Some(self.lock()) } else { self.try_lock() })
+        else {
+            return;
+        };
+        if !self.0.spares.is_over_mark() {
+            // Another thread has made room meanwhile.
+            return;
+        }
+        let room = registry.make_room(|registry| self.cut(registry));
+        self.publish(registry.capture());
+        let unneeded = registry.prune();
+        drop(unneeded);
+        self.0.spares.set_mark(room);
     }
 
     /// Ends a window's hold on what was recorded.
@@ -334,6 +294,12 @@ impl Recorder {
         let quiet = Quiet::new();
         let registry = self.0.registry.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         Locked { registry, _quiet: quiet }
+    }
+
+    fn try_lock(&self) -> Option<Locked<'_>> {
+        let quiet = Quiet::new();
+        let registry = self.0.registry.try_lock().ok()?;
+        Some(Locked { registry, _quiet: quiet })
     }
 
     pub(crate) fn scale(&self) -> TickScale {
@@ -369,117 +335,5 @@ impl std::ops::Deref for Locked<'_> {
 impl std::ops::DerefMut for Locked<'_> {
     fn deref_mut(&mut self) -> &mut Registry {
         &mut self.registry
-    }
-}
-
-impl Registry {
-    fn window(&self, id: WindowId) -> Option<usize> {
-        self.windows.iter().position(|window| window.id == id.0)
-    }
-
-    fn capture(&self) -> Capture {
-        self.windows.iter().fold(self.watched, |union, window| union | window.capture)
-    }
-
-    /// The spans that were begun before the cut and have not ended.
-    fn open_spans(&mut self, cut: &Cut) -> Vec<CarriedSpan> {
-        let mut open = Vec::new();
-        for thread in &mut self.threads {
-            thread.take_successors();
-            let position = cut.position(thread.log.serial);
-            for chunk in thread.chunks.iter().filter(|chunk| chunk.is_pinned()) {
-                open_spans_in(chunk, position, |index| {
-                    open.push(CarriedSpan { log: Arc::clone(&thread.log), chunk: Arc::clone(chunk), index });
-                });
-            }
-        }
-        open
-    }
-
-    /// Takes out the chunks that no window needs and that may be dropped, and the threads that left nothing.
-    fn prune(&mut self) -> Vec<Arc<Chunk>> {
-        let mut unneeded = Vec::new();
-        let Self { threads, windows, .. } = self;
-        threads.retain_mut(|thread| {
-            let is_over = thread.log.ended.load(Ordering::Acquire);
-            thread.take_successors();
-            let serial = thread.log.serial;
-            let needed = needed_ranges(windows, serial);
-            let mut needed = needed.iter().peekable();
-            let last = thread.chunks.back().cloned();
-            thread.chunks.retain(|chunk| {
-                let (base, end) = (chunk.base(), chunk.end());
-                // Chunks and ranges are both in order, and the ranges apart: one walk over both is enough.
-                while needed.next_if(|(_, to)| *to <= base).is_some() {}
-                let needed = needed.peek().is_some_and(|(from, _)| *from < end);
-                // The last chunk leads to those that come after it.
-                let is_last = last.as_ref().is_some_and(|last| Arc::ptr_eq(last, chunk));
-                let keep = needed || chunk.is_pinned() || (is_last && !is_over);
-                if !keep {
-                    unneeded.push(Arc::clone(chunk));
-                }
-                keep
-            });
-            !(is_over && thread.chunks.is_empty())
-        });
-        unneeded
-    }
-}
-
-/// A recorder of a test's may go while spans of it are open. Their tokens point into their chunks, which are leaked, so
-/// that a token stays good.
-impl Drop for Registry {
-    fn drop(&mut self) {
-        for thread in &mut self.threads {
-            thread.take_successors();
-            thread.chunks.drain(..).filter(|chunk| chunk.is_pinned()).for_each(std::mem::forget);
-        }
-    }
-}
-
-/// What windows need of a thread's stream: ranges of positions, in order, that do not touch.
-fn needed_ranges(windows: &[Window], thread: u32) -> Vec<(u64, u64)> {
-    let range = |window: &Window| {
-        let to = window.to.as_ref().map_or(u64::MAX, |to| to.position(thread));
-        (window.from.position(thread), to)
-    };
-    let mut ranges: Vec<(u64, u64)> = windows.iter().map(range).filter(|(from, to)| from < to).collect();
-    ranges.sort_unstable();
-    ranges.dedup_by(|next, kept| {
-        let touches = next.0 <= kept.1;
-        if touches {
-            kept.1 = kept.1.max(next.1);
-        }
-        touches
-    });
-    ranges
-}
-
-impl ThreadEntry {
-    fn take_successors(&mut self) {
-        while let Some(next) = self.chunks.back().and_then(|last| last.take_next()) {
-            self.chunks.push_back(next);
-        }
-    }
-
-    fn stream(&mut self, from: &Cut, to: &Cut) -> Stream {
-        self.take_successors();
-        let (from, to) = (from.position(self.log.serial), to.position(self.log.serial));
-        let chunks = self.chunks.iter().filter(|chunk| chunk.base() < to && from < chunk.end()).cloned().collect();
-        Stream { log: Arc::clone(&self.log), chunks, from, to }
-    }
-}
-
-/// Calls `found` with the index of each span of `chunk` that is open and lies before `position`.
-fn open_spans_in(chunk: &Chunk, position: u64, mut found: impl FnMut(usize)) {
-    let published = (position.min(chunk.end()).saturating_sub(chunk.base())) as usize;
-    let mut index = 0;
-    while index < published {
-        let [_, end, head, _] = chunk.read(index);
-        let head = Head::unpack(head);
-        if head.kind.is_span() && end == 0 {
-            found(index);
-        }
-        index += 1 + usize::from(head.is_detailed());
     }
 }

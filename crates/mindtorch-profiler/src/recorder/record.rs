@@ -31,6 +31,7 @@
 //! A span's end is 0 until it is closed. All words are atomics written with relaxed stores: the chunk's length publishes
 //! them, and an end is published by its own store.
 
+use crate::capture::Capture;
 use crate::sync::{AtomicU64, Ordering};
 
 /// One 32-byte cell of a chunk.
@@ -43,11 +44,14 @@ pub(crate) struct Slot {
 pub(crate) type Words = [u64; 4];
 
 impl Slot {
+    /// The head comes last: in memory that was 0 before, a slot that has one is whole, also to whoever finds it after the process
+    /// has died in the middle of this.
     #[inline]
-    pub(crate) fn write(&self, words: Words) {
-        for (word, value) in self.words.iter().zip(words) {
-            word.store(value, Ordering::Relaxed);
-        }
+    pub(crate) fn write(&self, [first, end, head, last]: Words) {
+        self.words[0].store(first, Ordering::Relaxed);
+        self.words[1].store(end, Ordering::Relaxed);
+        self.words[3].store(last, Ordering::Relaxed);
+        self.words[2].store(head, Ordering::Release);
     }
 
     /// Reads the slot. The end comes first: whoever sees a span's end sees all that was written before it.
@@ -121,6 +125,25 @@ impl RecordKind {
     #[inline]
     pub(crate) fn tells_when(self) -> bool {
         !self.is_device() && self != Self::Sources
+    }
+
+    /// Whether it is something that happened, and not what became known of something else.
+    pub(crate) fn is_event(self) -> bool {
+        !matches!(self, Self::Use | Self::Sources)
+    }
+
+    /// What has to be collected for it to be seen.
+    #[inline]
+    pub(crate) fn needs(self) -> Capture {
+        /// What operators computed from what.
+        const OPERATORS_MEMORY: Capture = Capture::from_bits(Capture::MEMORY.bits() | Capture::CPU.bits());
+        match self {
+            Self::Memory | Self::Use => Capture::MEMORY,
+            Self::Sources => OPERATORS_MEMORY,
+            Self::Kernel | Self::Copy | Self::Runtime => Capture::DEVICE,
+            Self::Op | Self::Backward | Self::Annotation | Self::Counter | Self::Mark => Capture::CPU,
+            Self::Function => Capture::FUNCTIONS,
+        }
     }
 
     /// Whether it is closed after it was opened (a device span is recorded when it is over).

@@ -188,8 +188,8 @@ impl ThreadWriter {
 
     #[inline]
     fn write_pair(&mut self, index: usize, first: Words, second: Words) {
-        self.chunk.slot(index).write(first);
         self.chunk.slot(index + 1).write(second);
+        self.chunk.slot(index).write(first);
         self.publish(index + 2);
     }
 
@@ -230,6 +230,9 @@ impl ThreadWriter {
         self.chunk = next;
         self.next = 0;
         self.opened = 0;
+        if self.recorder.spares().is_over_mark() {
+            self.recorder.make_room();
+        }
     }
 }
 

@@ -2,7 +2,10 @@
 
 use super::{OpenScope, Session, SessionSettings};
 use crate::capture::Capture;
-use crate::recorder::{Device, RecordKind, RecordKinds, Recorder, SpanKind};
+use crate::error::Error;
+use crate::recorder::{Bound, Device, RecordKind, RecordKinds, Recorder, SpanKind, SpillFile, WhenFull};
+use crate::sync::Arc;
+use std::path::Path;
 
 /// What a [`Session`] collects. Each switch has the name and the meaning that it has in `torch.profiler.profile`.
 ///
@@ -34,6 +37,7 @@ impl Default for SessionBuilder {
             memory_in_use: Vec::new(),
             hides_memory_events: false,
             metadata: Vec::new(),
+            bound: Bound::default(),
         };
         Self { recorder: None, settings }
     }
@@ -123,6 +127,30 @@ impl SessionBuilder {
             self.settings.left_out.add(RecordKind::Copy);
         }
         self
+    }
+
+    /// How much memory the recording may take, at least 1 MiB: by default an eighth of the machine's, and no more than 2 GiB.
+    /// A chunk of 64 KiB for each thread, and for each span that is open for long, may come on top of it.
+    pub fn max_bytes(mut self, bytes: u64) -> Self {
+        self.settings.bound.max_bytes = bytes.max(Bound::LEAST);
+        self
+    }
+
+    /// What happens then; by default its oldest parts go to a file without a name among the system's temporary files.
+    pub fn when_full(mut self, when_full: WhenFull) -> Self {
+        self.settings.bound.when_full = when_full;
+        self
+    }
+
+    /// Puts that file, which has no name, into this directory.
+    ///
+    /// # Errors
+    /// If no file can be made there.
+    pub fn spill_dir(mut self, directory: impl AsRef<Path>) -> Result<Self, Error> {
+        let directory = directory.as_ref();
+        let file = SpillFile::create(Some(directory)).map_err(|error| Error::file("spill to", directory, error))?;
+        self.settings.bound.file = Some(Arc::new(file));
+        Ok(self)
     }
 
     /// Collects from this recorder instead of the process's.

@@ -8,7 +8,10 @@ pub use scope::OpenScope;
 
 use crate::capture::Capture;
 use crate::quiet::{Quiet, QuietDrop};
-use crate::recorder::{CarriedSpan, Cut, Device, MemoryUse, OpenedWindow, RecordKinds, Recorder, Stream, WindowId};
+use crate::recorder::{
+    Bound, CarriedSpan, Cut, Device, Losses, MemoryUse, OpenedWindow, Piece, RecordKinds, Recorder, Stream, WindowId,
+    WindowReading,
+};
 use crate::sync::{Arc, Mutex, MutexGuard};
 use crate::trace::{Trace, TraceBuilder};
 use std::sync::PoisonError;
@@ -71,6 +74,7 @@ pub(crate) struct SessionSettings {
     /// Whether allocations are shown only as what spans allocated.
     pub(crate) hides_memory_events: bool,
     pub(crate) metadata: Vec<(String, String)>,
+    pub(crate) bound: Bound,
 }
 
 #[derive(Debug)]
@@ -110,6 +114,7 @@ pub(crate) struct WindowContents {
     pub(crate) carried: Vec<CarriedSpan>,
     pub(crate) steps: Vec<StepMark>,
     pub(crate) streams: Vec<Stream>,
+    pub(crate) losses: Losses,
 }
 
 impl Session {
@@ -126,7 +131,7 @@ impl Session {
     fn new(recorder: Recorder, settings: SessionSettings) -> Self {
         let _quiet = Quiet::new();
         let capture = settings.capture.with_implied();
-        let OpenedWindow { id, from, carried, blocks } = recorder.open_window(capture);
+        let OpenedWindow { id, from, carried, blocks } = recorder.open_window(capture, settings.bound.clone());
         let first_step = StepMark { ended: from.ticks, ticks: from.ticks, os_thread: crate::recorder::os_thread_id() };
         let start = Edge { cut: from, capture, blocks: Arc::new(blocks) };
         let state = SessionState { collecting: capture, edges: vec![start.clone()], carried, steps: vec![first_step] };
@@ -204,15 +209,20 @@ impl Session {
 
     fn contents(&self, is_running: bool) -> Option<WindowContents> {
         let state = self.lock()?;
-        let (streams, to) = self.window.recorder.read_window(self.window.id)?;
+        let WindowReading { streams, to, carried: dropped_around, losses } =
+            self.window.recorder.read_window(self.window.id)?;
+        let mut carried = state.carried.clone();
+        carried.extend(dropped_around);
+        carried.sort_by_key(|span| (span.log.serial, span.chunk.base() + span.index as u64));
         Some(WindowContents {
             settings: self.settings.clone(),
             edges: state.edges.clone(),
             to,
             is_running,
-            carried: state.carried.clone(),
+            carried,
             steps: state.steps.clone(),
             streams,
+            losses,
         })
     }
 
@@ -230,7 +240,23 @@ impl Session {
             carried: Vec::new(),
             steps: Vec::new(),
             streams: Vec::new(),
+            losses: Losses::default(),
         })
+    }
+
+    /// Whether it has taken the memory that it may take, so that what is recorded since goes to a file, takes the place of
+    /// what is older, or is not recorded.
+    pub fn was_full(&self) -> bool {
+        self.fullness().0
+    }
+
+    /// What was dropped so far to stay within [`SessionBuilder::max_bytes`], and why it no longer records, if so.
+    pub fn losses(&self) -> Losses {
+        self.fullness().1
+    }
+
+    fn fullness(&self) -> (bool, Losses) {
+        self.window.recorder.fullness(self.window.id)
     }
 
     /// `None` in a forked child, where the parent's sessions are over; another thread may have held the lock when the
@@ -257,8 +283,18 @@ impl Recording {
     /// The bytes of memory that the recording takes.
     pub fn memory_held(&self) -> usize {
         let window = &self.session.window;
-        let streams = window.recorder.read_window(window.id).map_or_else(Vec::new, |(streams, _)| streams);
-        streams.iter().flat_map(|stream| &stream.chunks).map(|chunk| chunk.memory_held()).sum()
+        let streams = window.recorder.read_window(window.id).map_or_else(Vec::new, |reading| reading.streams);
+        streams.iter().flat_map(|stream| &stream.pieces).map(Piece::memory_held).sum()
+    }
+
+    /// See [`Session::was_full`].
+    pub fn was_full(&self) -> bool {
+        self.session.was_full()
+    }
+
+    /// See [`Session::losses`].
+    pub fn losses(&self) -> Losses {
+        self.session.losses()
     }
 
     /// Makes a trace and keeps the recording.

@@ -15,7 +15,7 @@ use crate::capture::Capture;
 use crate::inputs::Inputs;
 use crate::names::Name;
 use crate::overhead::Overhead;
-use crate::recorder::{Device, SpanKind};
+use crate::recorder::{Device, Losses, SpanKind};
 use crate::trace::Trace;
 use group::Grouping;
 use std::fmt;
@@ -37,7 +37,7 @@ use std::sync::Arc;
 pub struct Averages {
     rows: Vec<Average>,
     capture: Capture,
-    lost: u64,
+    losses: Losses,
     /// What the accelerator is called in the table.
     device_label: Arc<str>,
     overhead_ns: Option<u64>,
@@ -179,7 +179,7 @@ impl Averages {
     /// A table's rows that were not made from a trace. `capture` says which columns there can be, and `device_label` what
     /// the accelerator is called.
     pub fn of_rows(rows: Vec<Average>, capture: Capture, device_label: &str) -> Self {
-        Self { rows, capture, lost: 0, device_label: device_label.into(), overhead_ns: None }
+        Self { rows, capture, losses: Losses::default(), device_label: device_label.into(), overhead_ns: None }
     }
 
     /// The groups.
@@ -242,7 +242,7 @@ impl Trace {
     }
 
     fn averages_of(&self, grouping: Grouping<'_>, overhead_ns: Option<u64>) -> Averages {
-        let (capture, lost) = (self.header.capture, self.header.lost);
-        Averages { rows: grouping.finish(), capture, lost, device_label: self.accelerator().into(), overhead_ns }
+        let (capture, losses) = (self.header.capture, self.header.losses.clone());
+        Averages { rows: grouping.finish(), capture, losses, device_label: self.accelerator().into(), overhead_ns }
     }
 }

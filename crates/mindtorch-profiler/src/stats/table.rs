@@ -185,9 +185,7 @@ pub(super) fn render(averages: &Averages, options: &TableOptions) -> String {
     if let Some(ns) = averages.overhead_ns {
         let _ = writeln!(text, "Profiler overhead subtracted: {}", time(ns as f64 / 1e3, options.time_unit));
     }
-    if averages.lost > 0 {
-        let _ = writeln!(text, "Events lost: {}", averages.lost);
-    }
+    let _ = write!(text, "{}", averages.losses);
     text
 }
 

@@ -18,8 +18,8 @@ use crate::clock::TickScale;
 use crate::names::{Name, Stack};
 use crate::quiet::QuietDrop;
 use crate::recorder::{
-    CarriedSpan, Device, Head, Memory, MemoryRole, MemoryUse, RecordKind, SpanId, SpanKind, Stream, ThreadLog, Words,
-    pair, unpack_last, unpack_memory, unpack_numbers, unpair,
+    CarriedSpan, Device, Head, Losses, Memory, MemoryRole, MemoryUse, RecordKind, SpanId, SpanKind, Stream, ThreadLog,
+    Words, pair, unpack_last, unpack_memory, unpack_numbers, unpair,
 };
 use crate::session::WindowContents;
 use crate::sync::Arc;
@@ -40,6 +40,7 @@ pub(crate) struct TraceBuilder {
     instants: Vec<InstantRow>,
     nesting: Nesting,
     contexts: Contexts,
+    losses: Losses,
     /// The start of the last span of the thread.
     latest_start: u64,
     sites: SiteStacks,
@@ -99,6 +100,8 @@ impl TraceBuilder {
     pub(crate) fn new(contents: WindowContents, scale: TickScale) -> Self {
         let (from_ticks, to_ticks) = (contents.edges[0].cut.ticks, contents.to.ticks);
         let has_stacks = contents.settings.capture.contains(Capture::STACK);
+        let unrecorded = contents.to.lost - contents.edges[0].cut.lost;
+        let losses = Losses { unrecorded, ..contents.losses.clone() };
         Self {
             contents,
             clock: WindowClock::new(scale, from_ticks, to_ticks),
@@ -112,6 +115,7 @@ impl TraceBuilder {
             instants: Vec::new(),
             nesting: Nesting::default(),
             contexts: Contexts::default(),
+            losses,
             latest_start: 0,
             sites: SiteStacks::default(),
             has_stacks,
@@ -155,7 +159,7 @@ impl TraceBuilder {
                 capture: self.contents.settings.capture,
                 first_step: self.contents.settings.first_step,
                 is_running: self.contents.is_running,
-                lost: self.contents.to.lost - self.contents.edges[0].cut.lost,
+                losses: self.losses,
                 memory_in_use: self.contents.settings.memory_in_use,
                 hides_memory_events: self.contents.settings.hides_memory_events,
                 metadata: self.contents.settings.metadata,
@@ -237,7 +241,7 @@ impl TraceBuilder {
         let left_out = self.contents.settings.left_out;
         // The row of the span that was begun last, unless it is left out.
         let mut latest = None;
-        for_each_record(stream, &edges, |_, capture, head, words, second| {
+        let unreadable = for_each_record(stream, &edges, |_, capture, head, words, second| {
             if left_out.contains(head.kind) {
                 latest = None;
                 return;
@@ -259,6 +263,7 @@ impl TraceBuilder {
             }
         });
         self.contents.edges = edges;
+        self.losses.unreadable += unreadable;
         while let Some(span) = own.begun_by(u64::MAX) {
             self.add_own_span(span);
         }

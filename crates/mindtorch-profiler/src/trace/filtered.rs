@@ -33,6 +33,7 @@ impl Trace {
         let mut part = Self {
             header: Header {
                 metadata: self.header.metadata.clone(),
+                losses: self.header.losses.clone(),
                 memory_in_use: self.header.memory_in_use.clone(),
                 origin: self.header.origin.clone(),
                 ..self.header

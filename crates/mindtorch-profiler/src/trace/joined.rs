@@ -5,6 +5,7 @@ use super::nesting::NO_PARENT;
 use super::rows::MemoryNotes;
 use super::{Derived, Header, Step, Trace};
 use crate::quiet::QuietDrop;
+use crate::recorder::Losses;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ impl Trace {
                 duration_ns: end,
                 capture: parts.iter().fold(first.header.capture, |all, part| all | part.header.capture),
                 is_running: last.header.is_running,
-                lost: parts.iter().map(|part| part.header.lost).sum(),
+                losses: parts.iter().fold(Losses::default(), |all, part| all.and(&part.header.losses)),
                 metadata: last.header.metadata.clone(),
                 memory_in_use: first.header.memory_in_use.clone(),
                 origin: first.header.origin.clone(),

@@ -44,7 +44,7 @@ pub use usage::MemoryUsage;
 
 use crate::capture::Capture;
 use crate::quiet::QuietDrop;
-use crate::recorder::Device;
+use crate::recorder::{Device, Losses};
 use std::sync::Arc;
 
 /// What a session saw.
@@ -104,7 +104,7 @@ pub(crate) struct Header {
     pub(crate) capture: Capture,
     pub(crate) first_step: usize,
     pub(crate) is_running: bool,
-    pub(crate) lost: u64,
+    pub(crate) losses: Losses,
     /// What was in use on devices when it began, as far as the session was told.
     pub(crate) memory_in_use: Vec<(Device, i64)>,
     pub(crate) hides_memory_events: bool,
@@ -172,9 +172,14 @@ impl Trace {
         self.header.is_running
     }
 
-    /// Events that could not be recorded: those of a thread while it is torn down.
+    /// How many events are not there that should be: [`Losses::events`] of [`Trace::losses`].
     pub fn lost_events(&self) -> u64 {
-        self.header.lost
+        self.header.losses.events()
+    }
+
+    /// What is not there that should be, and why.
+    pub fn losses(&self) -> &Losses {
+        &self.header.losses
     }
 
     /// Events of the file that the trace was read from which it has no place for: asynchronous ones, samples, objects, and

@@ -1,27 +1,35 @@
 //! Walking the records of a window.
 
 use crate::capture::Capture;
-use crate::recorder::{Head, RecordKind, Stream, Words};
+use crate::recorder::{Chunk, Head, Piece, Stream, Words};
 use crate::session::Edge;
 
 /// Calls `found` with the position, the capture in force, and the slots of each record of the stream that the window
-/// collects.
+/// collects. Gives the number of slots that were moved to a file and cannot be read.
 #[inline]
 pub(super) fn for_each_record(
     stream: &Stream,
     edges: &[Edge],
     mut found: impl FnMut(u64, Capture, Head, Words, Option<Words>),
-) {
-    if stream.chunks.is_empty() {
-        return;
-    }
+) -> u64 {
     let serial = stream.log.serial;
     let mut later = edges.iter().map(|edge| (edge.cut.position(serial), edge.capture)).peekable();
     let mut capture = Capture::NONE;
-    for chunk in &stream.chunks {
-        let base = chunk.base();
+    let mut unreadable = 0;
+    for piece in &stream.pieces {
+        let base = piece.base();
         let mut index = stream.from.saturating_sub(base) as usize;
-        let end = (stream.to.min(chunk.end()) - base) as usize;
+        let end = (stream.to.min(piece.end()) - base) as usize;
+        let slots = match piece {
+            Piece::Resident(chunk) => Slots::Chunk(chunk),
+            Piece::Stored(chunk) => match chunk.read() {
+                Ok(words) => Slots::Copied(words),
+                Err(_) => {
+                    unreadable += end.saturating_sub(index) as u64;
+                    continue;
+                }
+            },
+        };
         while index < end {
             while let Some((_, changed)) = later.next_if(|&(from, _)| from <= base + index as u64) {
                 capture = changed;
@@ -30,30 +38,32 @@ pub(super) fn for_each_record(
             let until = later.peek().map_or(end, |&(from, _)| end.min((from - base) as usize));
             while index < until {
                 let position = base + index as u64;
-                let words = chunk.read(index);
+                let words = slots.read(index);
                 let head = Head::unpack(words[2]);
                 index += 1;
-                let second = head.is_detailed().then(|| chunk.read(index));
+                let second = head.is_detailed().then(|| slots.read(index));
                 index += usize::from(second.is_some());
-                if capture.contains(needs(head.kind)) {
+                if capture.contains(head.kind.needs()) {
                     found(position, capture, head, words, second);
                 }
             }
         }
     }
+    unreadable
 }
 
-/// What operators computed from what.
-const OPERATORS_MEMORY: Capture = Capture::from_bits(Capture::MEMORY.bits() | Capture::CPU.bits());
+/// The slots of a piece of a stream.
+enum Slots<'a> {
+    Chunk(&'a Chunk),
+    Copied(Vec<Words>),
+}
 
-#[inline]
-fn needs(kind: RecordKind) -> Capture {
-    match kind {
-        RecordKind::Memory | RecordKind::Use => Capture::MEMORY,
-        RecordKind::Sources => OPERATORS_MEMORY,
-        RecordKind::Kernel | RecordKind::Copy | RecordKind::Runtime => Capture::DEVICE,
-        RecordKind::Op | RecordKind::Backward | RecordKind::Annotation => Capture::CPU,
-        RecordKind::Function => Capture::FUNCTIONS,
-        RecordKind::Counter | RecordKind::Mark => Capture::CPU,
+impl Slots<'_> {
+    #[inline]
+    fn read(&self, index: usize) -> Words {
+        match self {
+            Self::Chunk(chunk) => chunk.read(index),
+            Self::Copied(words) => words[index],
+        }
     }
 }

@@ -3,11 +3,13 @@
 use super::results::Results;
 use super::unrecorded;
 use super::view::TraceView;
+use crate::error::export_error;
 use crate::tracer;
 use mindtorch::execution_trace::OpenNode;
-use mindtorch_profiler::{Capture, Device, Name, Recording, SpanKind, capture};
-use pyo3::exceptions::PyRuntimeError;
+use mindtorch_profiler::{Capture, Device, Name, Recording, SpanKind, WhenFull, capture};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -43,7 +45,8 @@ impl Session {
     #[new]
     #[expect(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "each is a switch of torch's")]
     #[pyo3(signature = (*, cpu, device, record_shapes = false, profile_memory = false, with_stack = false,
-        with_flops = false, overload_names = false, record_steps = false, first_step = 0, types = None))]
+        with_flops = false, overload_names = false, record_steps = false, first_step = 0, types = None,
+        max_bytes = None, when_full = "spill", spill_dir = None))]
     fn new(
         py: Python<'_>,
         cpu: bool,
@@ -56,6 +59,9 @@ impl Session {
         record_steps: bool,
         first_step: usize,
         types: Option<Vec<String>>,
+        max_bytes: Option<u64>,
+        when_full: &str,
+        spill_dir: Option<PathBuf>,
     ) -> PyResult<Self> {
         let mut activities = Capture::NONE;
         if cpu {
@@ -78,6 +84,13 @@ impl Session {
         builder = builder.without_device_work(!keeps("KERNEL"), !keeps("GPU_MEMCPY"));
         for (_, kinds) in TYPES.iter().filter(|(name, _)| !keeps(name)) {
             builder = kinds.iter().fold(builder, |builder, &kind| builder.without(kind));
+        }
+        if let Some(bytes) = max_bytes {
+            builder = builder.max_bytes(bytes);
+        }
+        builder = builder.when_full(parse_when_full(when_full)?);
+        if let Some(directory) = spill_dir {
+            builder = builder.spill_dir(&directory).map_err(|error| export_error(py, error))?;
         }
         if device {
             // What was asked of it before is not part of this recording.
@@ -147,6 +160,19 @@ impl Session {
             }
         };
         self.with_state(py, finish).unwrap_or(false)
+    }
+
+    /// Whether it has taken the memory that it may take; how many events of which thread it dropped for that; why it ended, if it
+    /// had to.
+    fn fullness(&self, py: Python<'_>) -> (bool, Vec<(u32, u64)>, Option<String>) {
+        let fullness = |state: &mut State| match state {
+            State::Running(session) => (session.was_full(), session.losses()),
+            State::Ended(recording) => (recording.was_full(), recording.losses()),
+            State::Built(view) => (false, view.trace.losses().clone()),
+            State::Lost => Default::default(),
+        };
+        let (was_full, losses) = self.with_state(py, fullness).unwrap_or_default();
+        (was_full, losses.dropped, losses.stopped.map(|why| why.to_string()))
     }
 
     /// Stops or resumes the collection of activities. False if the session is over.
@@ -227,6 +253,15 @@ impl Drop for Session {
             // None when the interpreter is shutting down, and its hooks with it.
             Python::try_attach(|py| drop(self.stop_tracing(py)));
         }
+    }
+}
+
+fn parse_when_full(name: &str) -> PyResult<WhenFull> {
+    match name {
+        "spill" => Ok(WhenFull::Spill),
+        "ring" => Ok(WhenFull::Ring),
+        "stop" => Ok(WhenFull::Stop),
+        _ => Err(PyValueError::new_err(format!("when_full should be one of 'spill', 'ring', 'stop', not {name:?}"))),
     }
 }
 

@@ -66,9 +66,20 @@ impl ChromeTrace<'_> {
             }
             json.raw(",\n");
         }
-        if header.lost > 0 {
+        let losses = &header.losses;
+        if losses.events() > 0 {
             json.raw("\"lost_events\":");
-            json.number(header.lost);
+            json.number(losses.events());
+            json.raw(",\n");
+        }
+        if !losses.dropped.is_empty() {
+            json.raw("\"dropped_events\":");
+            json.raw(&losses.dropped_json());
+            json.raw(",\n");
+        }
+        if let Some(why) = &losses.stopped {
+            json.raw("\"recording_ended_early\":");
+            json.text(why);
             json.raw(",\n");
         }
         if let Some(host) = self.host_name.map(str::to_owned).or_else(|| self.found_host_name()) {

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 
 /// The keys that the file has of its own.
-const RESERVED: [&str; 14] = [
+const RESERVED: [&str; 16] = [
     "schemaVersion",
     "deviceProperties",
     "trace_id",
@@ -14,6 +14,8 @@ const RESERVED: [&str; 14] = [
     "with_modules",
     "with_flops",
     "lost_events",
+    "dropped_events",
+    "recording_ended_early",
     "host_name",
     "displayTimeUnit",
     "baseTimeNanoseconds",

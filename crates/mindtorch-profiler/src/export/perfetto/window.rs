@@ -57,8 +57,15 @@ impl PerfettoWriter<'_, '_> {
         for (key, _) in switches.iter().filter(|(_, is_on)| *is_on) {
             sequence.other_int(out, key, 1);
         }
-        if header.lost > 0 {
-            sequence.other_int(out, "lost_events", header.lost as i64);
+        let losses = &header.losses;
+        if losses.events() > 0 {
+            sequence.other_int(out, "lost_events", losses.events() as i64);
+        }
+        if !losses.dropped.is_empty() {
+            sequence.other_json(out, "dropped_events", &losses.dropped_json());
+        }
+        if let Some(why) = &losses.stopped {
+            sequence.other_text(out, "recording_ended_early", why);
         }
         if let Some(properties) = of.device_properties.or(origin.device_properties.as_deref()) {
             sequence.other_json(out, "deviceProperties", properties);

@@ -18,7 +18,7 @@ use super::rows::{DeviceKind, DeviceRow, MemoryNotes, ThreadRow};
 use super::{Derived, Header, Origin, Trace};
 use crate::capture::Capture;
 use crate::quiet::QuietDrop;
-use crate::recorder::{Device, SpanKind};
+use crate::recorder::{Device, Losses, SpanKind};
 use columns::Columns;
 use launches::{Launches, Places};
 use order::Order;
@@ -57,7 +57,7 @@ pub(crate) struct Loose {
     pub(crate) pid: u32,
     pub(crate) base_ns: u64,
     pub(crate) capture: Capture,
-    pub(crate) lost: u64,
+    pub(crate) losses: Losses,
     pub(crate) origin: Origin,
 }
 
@@ -209,7 +209,7 @@ impl Loose {
             take_forward_stacks(&mut spans, &threads, &columns.inherits_stack);
         }
         let repeated = repeated_operators(&spans);
-        let steps = self.steps(clock);
+        let (steps, memory_in_use) = (self.steps(clock), self.memory_in_use());
         let start_epoch_ns = i128::from(self.base_ns) + i128::from(start);
         Ok(Trace {
             header: Header {
@@ -219,8 +219,8 @@ impl Loose {
                 capture: self.capture,
                 first_step: steps.first().map_or(0, |step| step.number),
                 is_running: false,
-                lost: self.lost,
-                memory_in_use: self.memory_in_use(),
+                losses: self.losses,
+                memory_in_use,
                 hides_memory_events: false,
                 metadata: Vec::new(),
                 origin: self.origin,

@@ -1,0 +1,250 @@
+//! How much memory a recording may take, and what happens when it would take more.
+//!
+//! A thread that has filled a chunk adds it to what the recorder holds. Only if that passes a mark, which is set so that
+//! no window can have passed its bound before, does anyone look at the windows, under the registry's lock. It is the only time
+//! that a recording thread takes that lock, or writes to a file.
+
+use super::chunk::{Chunk, FULL};
+use super::record::{Head, Words};
+use super::registry::{Registry, open_spans_in};
+use super::stored::{Piece, SpillFile, StoredChunk};
+use super::window::{CarriedSpan, Cut, Window};
+use crate::capture::Capture;
+use crate::sync::Arc;
+use std::sync::LazyLock;
+
+/// What happens when a recording has taken the memory that it may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenFull {
+    /// Its oldest parts go to a file, and come back when the trace is made. Threads wait while it is written.
+    #[default]
+    Spill,
+    /// Its oldest parts are dropped, and counted. What is open stays.
+    Ring,
+    /// It ends, and says so.
+    Stop,
+}
+
+/// The memory that a window may take.
+#[derive(Clone, Debug)]
+pub(crate) struct Bound {
+    pub(crate) max_bytes: u64,
+    pub(crate) when_full: WhenFull,
+    /// Where to spill to, if someone said.
+    pub(crate) file: Option<Arc<SpillFile>>,
+}
+
+impl Bound {
+    /// The least that a window can be asked to stay within.
+    pub(crate) const LEAST: u64 = 1 << 20;
+
+    /// How much is freed at a time: enough that it is not done at every turn, and no more than a small part.
+    fn slack(&self) -> u64 {
+        (self.max_bytes / 8).max(CHUNK_BYTES)
+    }
+}
+
+impl Default for Bound {
+    /// An eighth of the machine's memory, and no more than 2 GiB: 64 million events.
+    fn default() -> Self {
+        static MAX_BYTES: LazyLock<u64> =
+            LazyLock::new(|| machine_memory().map_or(1 << 30, |bytes| (bytes / 8).clamp(Bound::LEAST, 2 << 30)));
+        Self { max_bytes: *MAX_BYTES, when_full: WhenFull::Spill, file: None }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn machine_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn machine_memory() -> Option<u64> {
+    None
+}
+
+const CHUNK_BYTES: u64 = (FULL * size_of::<Words>()) as u64;
+
+/// A chunk that a window could do without.
+struct Candidate {
+    ticks: u64,
+    thread: usize,
+    piece: usize,
+    bytes: u64,
+}
+
+impl Registry {
+    /// Brings every window within its bound. Also gives how much more the recorder may hold before that has to be done again.
+    pub(super) fn make_room(&mut self, cut: impl Fn(&Self) -> Cut) -> u64 {
+        self.take_successors();
+        let mut room = u64::MAX;
+        for at in 0..self.windows.len() {
+            // One that is over does not grow.
+            if self.windows[at].to.is_some() {
+                continue;
+            }
+            let (bound, bytes) = (self.windows[at].bound.clone(), self.resident_bytes(at));
+            if bytes > bound.max_bytes {
+                let excess = bytes - bound.max_bytes + bound.slack();
+                match bound.when_full {
+                    WhenFull::Spill => {
+                        if let Err(error) = self.spill(at, excess) {
+                            let why = format!("cannot write to the file that it spills to: {error}");
+                            let cut = cut(self);
+                            self.windows[at].stop(cut, &why);
+                        }
+                    }
+                    WhenFull::Ring => self.forget(at, excess),
+                    WhenFull::Stop => {
+                        let why = format!("it has taken {bytes} bytes, of {} that it may", bound.max_bytes);
+                        let cut = cut(self);
+                        self.windows[at].stop(cut, &why);
+                    }
+                }
+            }
+            let left = bound.max_bytes.saturating_sub(self.resident_bytes(at));
+            room = room.min(left.max(bound.slack()));
+            let Self { threads, windows, .. } = self;
+            // Threads that are gone have left nothing.
+            let is_known = |serial: u32| threads.binary_search_by_key(&serial, |thread| thread.log.serial).is_ok();
+            windows[at].floors.retain(|&serial, _| is_known(serial));
+        }
+        room
+    }
+
+    fn resident_bytes(&self, window: usize) -> u64 {
+        self.in_memory(window).map(|(_, _, chunk)| chunk.memory_held() as u64).sum()
+    }
+
+    /// The chunks in memory that a window needs, with the indices of their thread and of their piece.
+    fn in_memory(&self, window: usize) -> impl Iterator<Item = (usize, usize, &Arc<Chunk>)> {
+        let window = &self.windows[window];
+        self.threads.iter().enumerate().flat_map(move |(thread, entry)| {
+            let (from, to) = window.range(entry.log.serial);
+            let pieces = entry.pieces.iter().enumerate();
+            let needed = pieces.filter(move |(_, piece)| piece.base() < to && from < piece.end());
+            needed.filter_map(move |(at, piece)| Some((thread, at, piece.resident()?)))
+        })
+    }
+
+    /// What a window could do without, the oldest first.
+    fn candidates(&self, window: usize) -> Vec<Candidate> {
+        let candidate = |(thread, piece, chunk): (usize, usize, &Arc<Chunk>)| {
+            let bytes = chunk.memory_held() as u64;
+            Candidate { ticks: first_ticks(chunk), thread, piece, bytes }
+        };
+        let mut candidates: Vec<_> = self.in_memory(window).map(candidate).collect();
+        candidates.sort_by_key(|candidate| candidate.ticks);
+        candidates
+    }
+
+    fn spill(&mut self, window: usize, mut excess: u64) -> std::io::Result<()> {
+        let file = match &self.windows[window].bound.file {
+            Some(file) => Arc::clone(file),
+            None => {
+                let file = Arc::new(SpillFile::create(None)?);
+                self.windows[window].bound.file = Some(Arc::clone(&file));
+                file
+            }
+        };
+        for candidate in self.candidates(window) {
+            let piece = &mut self.threads[candidate.thread].pieces[candidate.piece];
+            let Piece::Resident(chunk) = &*piece else { continue };
+            if chunk.is_pinned() {
+                continue;
+            }
+            *piece = Piece::Stored(Arc::new(StoredChunk::store(chunk, &file)?));
+            self.windows[window].spilled_bytes += candidate.bytes;
+            excess = excess.saturating_sub(candidate.bytes);
+            if excess == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self, window: usize, mut excess: u64) {
+        let mut candidates = self.candidates(window).into_iter().peekable();
+        let Self { threads, windows, .. } = self;
+        let window = &mut windows[window];
+        while excess > 0
+            && let Some(candidate) = candidates.next()
+        {
+            let thread = &threads[candidate.thread];
+            let piece = &thread.pieces[candidate.piece];
+            let Some(chunk) = piece.resident().filter(|chunk| chunk.is_sealed()) else { continue };
+            let serial = thread.log.serial;
+            let (from, _) = window.range(serial);
+            let earlier = thread.pieces.iter().take(candidate.piece + 1).filter(|piece| from < piece.end());
+            let events: u64 = earlier.map(|piece| piece.count_events(from, window.capture)).sum();
+            let before = window.carried.len();
+            if chunk.is_pinned() {
+                open_spans_in(chunk, u64::MAX, |index| {
+                    let is_needed = chunk.base() + index as u64 >= from;
+                    let (log, chunk) = (Arc::clone(&thread.log), Arc::clone(chunk));
+                    window.carried.extend(is_needed.then_some(CarriedSpan { log, chunk, index }));
+                });
+            } else {
+                excess = excess.saturating_sub(candidate.bytes);
+            }
+            window.losses.drop_events(serial, events.saturating_sub((window.carried.len() - before) as u64));
+            window.floors.insert(serial, chunk.end());
+        }
+        let oldest = candidates.peek().map_or(u64::MAX, |candidate| candidate.ticks);
+        let Window { carried, losses, .. } = window;
+        carried.retain(|span| {
+            let [_, end, ..] = span.chunk.read(span.index);
+            let is_over = end != 0 && end < oldest;
+            losses.drop_events(span.log.serial, u64::from(is_over));
+            !is_over
+        });
+    }
+}
+
+impl Window {
+    /// Ends it at this cut, before its session ends.
+    fn stop(&mut self, cut: Cut, why: &str) {
+        self.capture = Capture::NONE;
+        self.to = Some(Arc::new(cut));
+        self.losses.stopped = Some(why.into());
+    }
+}
+
+impl Piece {
+    /// How many events of such a capture lie at this position or after it.
+    fn count_events(&self, from: u64, capture: Capture) -> u64 {
+        let (base, slots) = (self.base(), (self.end() - self.base()) as usize);
+        let stored = match self {
+            Self::Resident(_) => Vec::new(),
+            // One that cannot be read has at most as many.
+            Self::Stored(chunk) => chunk.read().unwrap_or_default(),
+        };
+        let words =
+            |index: usize| self.resident().map_or_else(|| stored.get(index).copied(), |chunk| Some(chunk.read(index)));
+        let (mut index, mut events) = (from.saturating_sub(base) as usize, 0);
+        while index < slots {
+            let Some([_, _, head, _]) = words(index) else { return (slots - index) as u64 };
+            let head = Head::unpack(head);
+            events += u64::from(head.kind.is_event() && capture.contains(head.kind.needs()));
+            index += 1 + usize::from(head.is_detailed());
+        }
+        events
+    }
+}
+
+/// When the first record of a chunk was made that says so.
+fn first_ticks(chunk: &Chunk) -> u64 {
+    let slots = (chunk.end() - chunk.base()) as usize;
+    let mut index = 0;
+    while index < slots {
+        let [ticks, _, head, _] = chunk.read(index);
+        let head = Head::unpack(head);
+        if head.kind.tells_when() {
+            return ticks;
+        }
+        index += 1 + usize::from(head.is_detailed());
+    }
+    u64::MAX
+}
