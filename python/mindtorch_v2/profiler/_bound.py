@@ -40,7 +40,8 @@ class Bound:
             spill_dir = os.fspath(spill_dir)
             if when_full != "spill":
                 raise ValueError(f"spill_dir is for when_full='spill', not {when_full!r}")
-            if not os.path.isdir(spill_dir):
+            # Not by pathlib, which takes longer to import than this package.
+            if not os.path.isdir(spill_dir):  # noqa: PTH112
                 raise NotADirectoryError(f"spill_dir should be a directory that exists, not {spill_dir!r}")
         self.max_bytes = max_bytes
         self.when_full = when_full

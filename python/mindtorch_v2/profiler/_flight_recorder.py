@@ -34,8 +34,8 @@ class flight_recorder:
     Args:
         seconds: how much of the past a dump shows, at most.
         max_bytes: how much memory it may take, at least 1 MiB; an event takes 32 to 96 bytes.
-        path: where to write by itself, in a format by its suffix as ``Trace.export`` has them. ``{pid}`` in it becomes the
-            number of the process, ``{count}`` that of the dump.
+        path: where to write by itself, in a format by its suffix as ``Trace.export`` has them. ``{pid}`` in it becomes
+            the number of the process, ``{count}`` that of the dump.
         on_exception: write when an exception is not handled, in any thread. Needs a path.
         on_exit: write when the interpreter exits. Needs a path.
         on_signal: write at this signal, such as ``signal.SIGUSR2``. Needs a path, and to be started in the main thread.
@@ -72,7 +72,7 @@ class flight_recorder:
         if path is None and (on_exception or on_exit or on_signal is not None):
             raise ValueError("a flight recorder that writes by itself needs a path to write to")
         self.seconds = seconds
-        self.path = None if path is None else os.fspath(path)
+        self.path = None if path is None else os.fsdecode(path)
         self.on_exception = on_exception
         self.on_exit = on_exit
         self.on_signal = on_signal
@@ -148,7 +148,7 @@ class flight_recorder:
         Args:
             path: where to write; None is the recorder's own path.
         """
-        template = self.path if path is None else os.fspath(path)
+        template = self.path if path is None else os.fsdecode(path)
         if template is None:
             raise ValueError("this flight recorder has no path of its own: dump(path) needs one")
         with self._counting:
@@ -162,7 +162,8 @@ class flight_recorder:
         """Write, in the middle of something that must not be disturbed."""
         try:
             self.dump()
-        except Exception as error:  # noqa: BLE001 (the program's own trouble is what matters)
+        except Exception as error:
+            # The program's own trouble is what matters.
             warn_user(f"the flight recorder could not write to {self.path}: {error}")
 
     def _watch(self) -> None:
