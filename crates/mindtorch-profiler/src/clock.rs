@@ -8,6 +8,7 @@
 //! the other go on, or begin anew: a rate that is far from the one measured at the beginning is not believed, and both
 //! time lines are tied together again.
 
+use crate::spool::SpoolClock;
 use std::sync::{
     Arc, Mutex, OnceLock,
     atomic::{AtomicU64, Ordering},
@@ -68,7 +69,7 @@ impl Clock {
         match self {
             Self::Tsc(calibration) => calibration.scale(),
             Self::Monotonic(origin) => origin.scale_with(1.0),
-            Self::Manual(_) => TickScale { origin_ticks: 0, origin_epoch_ns: 0, multiplier: 1 << TickScale::SHIFT },
+            Self::Manual(_) => TickScale::identity(),
         }
     }
 
@@ -127,6 +128,22 @@ pub(crate) struct TickScale {
 }
 
 impl TickScale {
+    /// Ticks that are nanoseconds.
+    pub(crate) fn identity() -> Self {
+        Self { origin_ticks: 0, origin_epoch_ns: 0, multiplier: 1 << Self::SHIFT }
+    }
+
+    /// As files have it.
+    pub(crate) fn spooled(&self) -> SpoolClock {
+        let Self { origin_ticks, origin_epoch_ns, multiplier } = *self;
+        SpoolClock { origin_ticks, origin_epoch_ns, multiplier }
+    }
+
+    pub(crate) fn of_spool(clock: &SpoolClock) -> Self {
+        let SpoolClock { origin_ticks, origin_epoch_ns, multiplier } = *clock;
+        Self { origin_ticks, origin_epoch_ns, multiplier }
+    }
+
     const SHIFT: u32 = 40;
 
     /// Nanoseconds since the epoch. Monotonic in `ticks`, also for ticks before the origin.

@@ -2,6 +2,7 @@
 
 use crate::export::StackMetric;
 use crate::load::LoadError;
+use crate::spool::SpoolError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -34,6 +35,15 @@ pub enum Error {
     /// A file is not a whole trace. The error has what could be read of it.
     #[error(transparent)]
     Load(LoadError),
+    /// Two sessions cannot record to files at once.
+    #[error("cannot record to {}: another session of this process records to files already", path.display())]
+    SpoolInUse {
+        /// The directory that was asked for.
+        path: PathBuf,
+    },
+    /// A file is not a spool's, or one of another version.
+    #[error(transparent)]
+    Spool(SpoolError),
 }
 
 impl Error {

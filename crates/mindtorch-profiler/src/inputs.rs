@@ -122,6 +122,25 @@ pub fn float_text(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e16 { format!("{value:.0}.") } else { value.to_string() }
 }
 
+/// Encoded inputs with other ids of names, as `name` gives them.
+pub(crate) fn map_names(words: &[u64], name: impl Fn(u32) -> u32) -> Vec<u64> {
+    let mut mapped = Vec::with_capacity(words.len());
+    let mut words = words.iter().copied();
+    while let Some(first) = words.next() {
+        let (dtype, what) = unpair(first);
+        mapped.push(pair(name(dtype), what));
+        let count = (what >> KIND_BITS) as usize;
+        match u64::from(what) & ((1 << KIND_BITS) - 1) {
+            TENSOR => mapped.extend(words.by_ref().take(2 * count)),
+            LIST => (),
+            INTS => mapped.extend(words.by_ref().take(count)),
+            _ if count == FLOAT => mapped.extend(words.next()),
+            _ => mapped.extend(words.next().map(|text| u64::from(name(text as u32)))),
+        }
+    }
+    mapped
+}
+
 /// Describes an operator's inputs without allocating, for up to about ten tensors.
 #[derive(Debug)]
 pub struct InputsEncoder {
@@ -306,6 +325,26 @@ mod tests {
             assert_eq!(inputs.len(), count);
             assert_eq!(inputs[count - 1], Input::tensor("float", &[count as i64 - 1, 2], &[2, 1]));
         }
+    }
+
+    #[test]
+    fn names_are_mapped_wherever_they_are() {
+        let encode = |float: &str, scalar: &str, text: &str| {
+            Inputs::encode()
+                .tensor(float, &[2, 3], &[3, 1])
+                .list_of(1)
+                .tensor(float, &[], &[])
+                .value(scalar, text)
+                .ints_of(Name::new(scalar), [7, 8].into_iter())
+                .float_of(Name::new(scalar), 0.5)
+                .finish()
+        };
+        let words = |inputs: Inputs| INPUTS.value(inputs.0).unwrap();
+        let longer = |id: u32| Name::new(&format!("{} there", Name(id).text())).0;
+        // The list has no type.
+        let mapped = map_names(&words(encode("a", "b", "c")), |id| if id == 0 { 0 } else { longer(id) });
+        assert_eq!(mapped, *words(encode("a there", "b there", "c there")));
+        assert_eq!(map_names(&[first_word(TENSOR, 1 << 29, Name(1))], |id| id).len(), 1);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! empty value. Looking up a value that this thread used lately takes no lock.
 
 use crate::quiet::Quiet;
+use crate::spooling::{self, Spooled};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::cell::RefCell;
 use std::hash::{BuildHasher, Hash};
@@ -36,7 +37,7 @@ struct Known<T: ?Sized> {
 const WAYS: usize = 4;
 const SETS: usize = 64;
 
-impl<T: ?Sized + Hash + Eq> Interner<T>
+impl<T: ?Sized + Hash + Eq + Spooled> Interner<T>
 where
     for<'a> &'a T: Into<Arc<T>>,
 {
@@ -80,6 +81,8 @@ where
         // Id 0 is nothing, so the first value is 1.
         let id = u32::try_from(table.values.len()).expect("fewer than four billion distinct names");
         table.ids.insert(Arc::clone(&known), id);
+        // Before anyone can record it.
+        spooling::tell(|| known.entry(id));
         (known, id)
     }
 
@@ -91,6 +94,13 @@ where
     /// Held across `fork`, so that the child finds the table whole.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Table<T>> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: ?Sized> Table<T> {
+    /// All values and their ids.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u32, &T)> {
+        self.values.iter().zip(1..).map(|(value, id)| (id, &**value))
     }
 }
 

@@ -105,6 +105,9 @@ mod overhead;
 mod quiet;
 mod recorder;
 mod session;
+#[doc(hidden)]
+pub mod spool;
+mod spooling;
 mod stats;
 mod sync;
 mod trace;
@@ -138,5 +141,5 @@ pub use session::{OpenScope, Recording, Session, SessionBuilder};
 pub use stats::{Average, Averages, GroupBy, SortKey, TableOptions, TimeUnit, UnknownSortKey};
 pub use trace::{
     DeviceKind, DeviceSpanRef, EventKind, EventOrder, Filter, MemoryAction, MemoryBlock, MemoryCategory, MemoryEvent,
-    MemoryPeak, MemoryRow, MemoryTimeline, MemoryUsage, SpanRef, ThreadRow, Trace, TraceEvent,
+    MemoryPeak, MemoryRow, MemoryTimeline, MemoryUsage, Recovered, SpanRef, ThreadRow, Trace, TraceEvent,
 };

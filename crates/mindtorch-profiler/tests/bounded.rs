@@ -266,5 +266,5 @@ fn limit_files_to(bytes: u64) {
 #[test]
 fn a_directory_that_is_not_there_is_an_error_with_its_name() {
     let error = Session::builder().spill_dir("/no/such/directory").unwrap_err().to_string();
-    assert!(error.starts_with("cannot spill to /no/such/directory: "), "{error}");
+    assert!(error.starts_with("cannot create a temporary file in /no/such/directory: "), "{error}");
 }

@@ -233,6 +233,7 @@ class profile(ProfileResults):
             max_bytes=self.bound.max_bytes,
             when_full=self.bound.when_full,
             spill_dir=self.bound.spill_dir,
+            spool_dir=self.bound.spool_dir,
         )
 
     def _step(self) -> None:
@@ -254,6 +255,8 @@ class profile(ProfileResults):
         start = perf_counter_ns()
         if self._collections is not None:
             self._collections()
+        # While it can still say whether its files have everything.
+        self._warn_if_full()
         was_running = self._recording.finish()
         if was_running:
             self.profiling_end_time_ns = time_ns()

@@ -74,6 +74,7 @@ class _KinetoProfile(TraceMetadata, TraceFiles):
         max_bytes: int | None = None,
         when_full: str = "spill",
         spill_dir: str | os.PathLike[str] | None = None,
+        spool_dir: str | os.PathLike[str] | None = None,
     ) -> None:
         super().__init__()
         parsed = ParsedActivities(activities)
@@ -91,7 +92,7 @@ class _KinetoProfile(TraceMetadata, TraceFiles):
         self.acc_events = acc_events
         self.custom_trace_id_callback = custom_trace_id_callback
         self.post_processing_timeout_s = post_processing_timeout_s
-        self.bound = Bound(max_bytes, when_full, spill_dir)
+        self.bound = Bound(max_bytes, when_full, spill_dir, spool_dir)
         self.use_device = "npu" if ProfilerActivity.NPU in self.activities else None
         self.has_cudagraphs = False
         self.mem_tl: MemoryProfileTimeline | None = None

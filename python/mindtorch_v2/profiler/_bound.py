@@ -20,6 +20,7 @@ class Bound:
         max_bytes: at least 1 MiB; None is an eighth of the machine's memory, and no more than 2 GiB.
         when_full: what happens then: ``"spill"``, ``"ring"`` or ``"stop"``.
         spill_dir: the directory of the file to spill to; None is the system's for temporary files.
+        spool_dir: the directory of the files to record to, which outlive the process; None is memory.
     """
 
     def __init__(
@@ -27,6 +28,7 @@ class Bound:
         max_bytes: int | None = None,
         when_full: str = "spill",
         spill_dir: str | os.PathLike[str] | None = None,
+        spool_dir: str | os.PathLike[str] | None = None,
     ) -> None:
         if max_bytes is not None:
             if isinstance(max_bytes, bool) or not hasattr(max_bytes, "__index__"):
@@ -43,12 +45,23 @@ class Bound:
             # Not by pathlib, which takes longer to import than this package.
             if not os.path.isdir(spill_dir):  # noqa: PTH112
                 raise NotADirectoryError(f"spill_dir should be a directory that exists, not {spill_dir!r}")
+        if spool_dir is not None:
+            spool_dir = os.fspath(spool_dir)
+            if when_full != "spill":
+                raise ValueError(f"spool_dir is for when_full='spill', not {when_full!r}: files are not made shorter")
         self.max_bytes = max_bytes
         self.when_full = when_full
         self.spill_dir = spill_dir
+        self.spool_dir = spool_dir
 
     def warning(self, session: Session) -> str | None:
         """Return what the user has to know of a recording that is full, if there is anything."""
+        spool = session.spool()
+        if spool is not None and spool[1] is not None:
+            return (
+                f"The profiler's files in {str(spool[0])!r} do not get everything that is recorded: {spool[1]}. It is "
+                "in memory only, and is lost if the process dies before it is exported."
+            )
         was_full, _, ended_because = session.fullness()
         if ended_because is not None:
             return (

@@ -11,6 +11,7 @@ from mindtorch_v2.profiler._errors import TraceFormatError
 from mindtorch_v2.profiler._filters import native_filter
 from mindtorch_v2.profiler._overhead import Overhead
 from mindtorch_v2.profiler._trace_files import TraceFiles, as_target, file_name, stack_metric
+from mindtorch_v2.profiler._warnings import warn_user
 
 # Not imported from typing, which takes longer to import than this package.
 TYPE_CHECKING = False
@@ -60,6 +61,27 @@ class Trace(TraceFiles):
             message, offset = problem or ("nothing could be read", 0)
             raise TraceFormatError(message, offset, trace)
         return trace
+
+    @classmethod
+    def recover(cls, directory: Path) -> list[RecoveredTrace]:
+        """Return what processes left in a directory that they recorded to, with ``profile(spool_dir=...)``.
+
+        One that is still running is seen up to now. Files that cannot be read are warned of.
+
+        Args:
+            directory: the one that was given as ``spool_dir``, or one in it, which is one recording's.
+
+        Raises:
+            OSError: the directory cannot be read.
+        """
+        traces = []
+        for found, missing in Results.recover(file_name(directory)):
+            if found is None:
+                warn_user(missing)
+            else:
+                path, pid, results, is_whole = found
+                traces.append(RecoveredTrace(results, str(path), pid, None if is_whole else missing))
+        return traces
 
     def __repr__(self) -> str:
         ms = self.duration_ns / 1e6
@@ -203,3 +225,19 @@ _WRITERS = {
     ".parquet": "export_parquet",
     ".html": "export_memory_timeline",
 }
+
+
+class RecoveredTrace(Trace):
+    """What a process left that recorded to files.
+
+    Attributes:
+        path: the directory of its files.
+        pid: the number of the process.
+        missing: what is missing, in words; None if the recording was stopped in order and everything is there.
+    """
+
+    def __init__(self, results: Results, path: str, pid: int, missing: str | None) -> None:
+        super().__init__(results)
+        self.path = path
+        self.pid = pid
+        self.missing = missing

@@ -101,6 +101,9 @@ class profile(_KinetoProfile):
         when_full: what happens then. ``"spill"``: its oldest parts go to a file without a name, and come back when
             they are needed. ``"ring"``: they are dropped, and counted. ``"stop"``: recording ends, with a warning.
         spill_dir: the directory of that file, instead of the system's for temporary files.
+        spool_dir: a directory to record to instead of memory, in files that outlive the process, however it ends:
+            ``python -m mindtorch_v2.profiler recover`` reads them. They are removed with what was recorded, once that
+            has been stopped and is let go. One profiler of a process at a time can have them.
         post_processing_timeout_s: 0 makes no events at all. Otherwise they are complete, and a warning is logged if
             making them took longer.
 
@@ -134,6 +137,7 @@ class profile(_KinetoProfile):
         max_bytes: int | None = None,
         when_full: str = "spill",
         spill_dir: str | os.PathLike[str] | None = None,
+        spool_dir: str | os.PathLike[str] | None = None,
     ) -> None:
         super().__init__(
             activities=activities,
@@ -150,6 +154,7 @@ class profile(_KinetoProfile):
             max_bytes=max_bytes,
             when_full=when_full,
             spill_dir=spill_dir,
+            spool_dir=spool_dir,
         )
         if not self.activities:
             raise AssertionError("No valid profiler activities found")

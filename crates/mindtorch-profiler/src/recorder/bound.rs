@@ -7,9 +7,10 @@
 use super::chunk::{Chunk, FULL};
 use super::record::{Head, Words};
 use super::registry::{Registry, open_spans_in};
-use super::stored::{Piece, SpillFile, StoredChunk};
+use super::stored::{Piece, StoredChunk};
 use super::window::{CarriedSpan, Cut, Window};
 use crate::capture::Capture;
+use crate::spool::SpillFile;
 use crate::sync::Arc;
 use std::sync::LazyLock;
 
@@ -31,7 +32,7 @@ pub(crate) struct Bound {
     pub(crate) max_bytes: u64,
     pub(crate) when_full: WhenFull,
     /// Where to spill to, if someone said.
-    pub(crate) file: Option<Arc<SpillFile>>,
+    pub(crate) file: Option<SpillFile>,
 }
 
 impl Bound {
@@ -91,9 +92,8 @@ impl Registry {
                 match bound.when_full {
                     WhenFull::Spill => {
                         if let Err(error) = self.spill(at, excess) {
-                            let why = format!("cannot write to the file that it spills to: {error}");
                             let cut = cut(self);
-                            self.windows[at].stop(cut, &why);
+                            self.windows[at].stop(cut, &error);
                         }
                     }
                     WhenFull::Ring => self.forget(at, excess),
@@ -140,22 +140,24 @@ impl Registry {
         candidates
     }
 
-    fn spill(&mut self, window: usize, mut excess: u64) -> std::io::Result<()> {
+    fn spill(&mut self, window: usize, mut excess: u64) -> Result<(), String> {
         let file = match &self.windows[window].bound.file {
-            Some(file) => Arc::clone(file),
+            Some(file) => file.clone(),
             None => {
-                let file = Arc::new(SpillFile::create(None)?);
-                self.windows[window].bound.file = Some(Arc::clone(&file));
+                let file = SpillFile::temporary(None).map_err(|error| error.to_string())?;
+                self.windows[window].bound.file = Some(file.clone());
                 file
             }
         };
         for candidate in self.candidates(window) {
             let piece = &mut self.threads[candidate.thread].pieces[candidate.piece];
             let Piece::Resident(chunk) = &*piece else { continue };
-            if chunk.is_pinned() {
+            if chunk.is_pinned() || chunk.is_mapped() {
                 continue;
             }
-            *piece = Piece::Stored(Arc::new(StoredChunk::store(chunk, &file)?));
+            let stored = StoredChunk::store(chunk, &file)
+                .map_err(|error| format!("cannot write to the file that it spills to: {error}"))?;
+            *piece = Piece::Stored(Arc::new(stored));
             self.windows[window].spilled_bytes += candidate.bytes;
             excess = excess.saturating_sub(candidate.bytes);
             if excess == 0 {
@@ -183,8 +185,7 @@ impl Registry {
             if chunk.is_pinned() {
                 open_spans_in(chunk, u64::MAX, |index| {
                     let is_needed = chunk.base() + index as u64 >= from;
-                    let (log, chunk) = (Arc::clone(&thread.log), Arc::clone(chunk));
-                    window.carried.extend(is_needed.then_some(CarriedSpan { log, chunk, index }));
+                    window.carried.extend(is_needed.then(|| CarriedSpan::new(&thread.log, chunk, index)));
                 });
             } else {
                 excess = excess.saturating_sub(candidate.bytes);
@@ -195,7 +196,7 @@ impl Registry {
         let oldest = candidates.peek().map_or(u64::MAX, |candidate| candidate.ticks);
         let Window { carried, losses, .. } = window;
         carried.retain(|span| {
-            let [_, end, ..] = span.chunk.read(span.index);
+            let (_, [_, end, ..], _) = span.read();
             let is_over = end != 0 && end < oldest;
             losses.drop_events(span.log.serial, u64::from(is_over));
             !is_over
@@ -217,9 +218,9 @@ impl Piece {
     fn count_events(&self, from: u64, capture: Capture) -> u64 {
         let (base, slots) = (self.base(), (self.end() - self.base()) as usize);
         let stored = match self {
-            Self::Resident(_) => Vec::new(),
             // One that cannot be read has at most as many.
             Self::Stored(chunk) => chunk.read().unwrap_or_default(),
+            Self::Resident(_) | Self::Loaded(_) => Vec::new(),
         };
         let words =
             |index: usize| self.resident().map_or_else(|| stored.get(index).copied(), |chunk| Some(chunk.read(index)));

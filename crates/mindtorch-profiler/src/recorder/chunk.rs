@@ -11,6 +11,8 @@
 
 use super::ThreadLog;
 use super::record::{Slot, Words};
+use super::slots::Slots;
+use super::spool::SpoolSlot;
 use crate::quiet::Quiet;
 use crate::sync::{Arc, AtomicPtr, AtomicU32, Mutex, Ordering};
 use std::ptr::{self, NonNull};
@@ -30,7 +32,10 @@ const NOT_SEALED: u32 = u32::MAX;
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Chunk {
-    slots: Box<[Slot]>,
+    slots: Slots,
+    /// How many of them may be used: all, or none more, so that its owner goes on to another one. Not the model checker's: it
+    /// may be seen late.
+    limit: std::sync::atomic::AtomicUsize,
     /// The position of the first slot in the thread's stream.
     base: u64,
     /// The thread that writes here.
@@ -59,9 +64,11 @@ unsafe impl Sync for Chunk {}
 
 impl Chunk {
     pub(super) fn new(spares: &Arc<Spares>, owner: &Arc<ThreadLog>, base: u64, slots: usize) -> Arc<Self> {
-        spares.held.fetch_add(bytes_of(slots), Ordering::Relaxed);
+        let slots = spares.mapped_slots(owner, base).unwrap_or_else(|| Slots::heap(spares.slots(slots)));
+        spares.held.fetch_add(slots.memory_bytes(), Ordering::Relaxed);
         Arc::new(Self {
-            slots: spares.slots(slots),
+            limit: std::sync::atomic::AtomicUsize::new(slots.len()),
+            slots,
             base,
             owner: Arc::clone(owner),
             filled: AtomicU32::new(NOT_SEALED),
@@ -83,8 +90,24 @@ impl Chunk {
         self.slots.len()
     }
 
+    /// How many slots may be used.
+    #[inline]
+    pub(super) fn limit(&self) -> usize {
+        self.limit.load(Ordering::Relaxed)
+    }
+
+    /// Makes its owner go on to another chunk with its next record.
+    pub(super) fn leave(&self) {
+        self.limit.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether its slots are those of a file.
+    pub(super) fn is_mapped(&self) -> bool {
+        self.slots.is_mapped()
+    }
+
     pub(crate) fn memory_held(&self) -> usize {
-        size_of_val(self) + size_of_val(&*self.slots)
+        size_of_val(self) + self.slots.memory_bytes() as usize
     }
 
     /// The position after the last published slot.
@@ -115,6 +138,7 @@ impl Chunk {
         if let Some(next) = next {
             self.next.store(Arc::into_raw(Arc::clone(next)).cast_mut(), Ordering::Release);
         }
+        self.slots.seal(filled, opened);
         self.filled.store(filled as u32, Ordering::Release);
         self.opened.store(opened, Ordering::Release);
     }
@@ -160,8 +184,10 @@ impl Drop for Chunk {
         #[cfg(loom)]
         self.memory.with_mut(|_| ());
         drop(self.take_next());
-        self.spares.held.fetch_sub(bytes_of(self.slots.len()), Ordering::Relaxed);
-        self.spares.put_back(std::mem::take(&mut self.slots));
+        self.spares.held.fetch_sub(self.slots.memory_bytes(), Ordering::Relaxed);
+        if let Some(slots) = self.slots.take_heap() {
+            self.spares.put_back(slots);
+        }
     }
 }
 
@@ -228,6 +254,7 @@ pub(crate) struct Spares {
     held: std::sync::atomic::AtomicU64,
     /// Beyond this, a window may have passed its bound.
     mark: std::sync::atomic::AtomicU64,
+    pub(super) spool: SpoolSlot,
 }
 
 fn bytes_of(slots: usize) -> u64 {
@@ -237,7 +264,7 @@ fn bytes_of(slots: usize) -> u64 {
 impl Spares {
     pub(crate) fn new() -> Arc<Self> {
         let (held, mark) = (std::sync::atomic::AtomicU64::new(0), std::sync::atomic::AtomicU64::new(u64::MAX));
-        Arc::new(Self { slots: Mutex::new(Vec::new()), held, mark })
+        Arc::new(Self { slots: Mutex::new(Vec::new()), held, mark, spool: SpoolSlot::default() })
     }
 
     #[inline]

@@ -6,10 +6,12 @@
 //! thread register again, since it has a new number.
 
 use super::global::{forget_writer, reset_after_fork};
+use super::spool::Claimed;
 use super::{Locked, Recorder};
 use crate::inputs::INPUTS;
 use crate::intern::Table;
 use crate::names::{NAMES, STACKS};
+use crate::spooling;
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 use std::sync::MutexGuard;
@@ -19,6 +21,8 @@ struct Held {
     _names: MutexGuard<'static, Table<str>>,
     _stacks: MutexGuard<'static, Table<[u32]>>,
     _inputs: MutexGuard<'static, Table<[u64]>>,
+    claimed: MutexGuard<'static, Claimed>,
+    spools: spooling::Held,
 }
 
 thread_local! {
@@ -39,6 +43,8 @@ extern "C" fn prepare() {
         _names: NAMES.lock(),
         _stacks: STACKS.lock(),
         _inputs: INPUTS.lock(),
+        claimed: Recorder::global().0.spares.spool.lock(),
+        spools: spooling::Held::new(),
     };
     HELD.set(Some(ManuallyDrop::new(held)));
 }
@@ -50,6 +56,8 @@ extern "C" fn parent() {
 extern "C" fn child() {
     if let Some(mut held) = HELD.take().map(ManuallyDrop::into_inner) {
         reset_after_fork(&mut held.registry);
+        Recorder::global().0.spares.spool.forget(held.claimed);
+        held.spools.leave_to_parent();
     }
     forget_writer();
 }

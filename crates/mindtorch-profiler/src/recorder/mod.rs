@@ -16,6 +16,8 @@ mod packing;
 mod record;
 mod registry;
 mod role;
+mod slots;
+mod spool;
 mod stored;
 mod window;
 mod writer;
@@ -36,7 +38,7 @@ pub use losses::Losses;
 pub(crate) use packing::{unpack_last, unpack_memory, unpack_numbers};
 pub(crate) use record::{Head, RecordKind, RecordKinds, Words, pair, unpair};
 pub use role::MemoryRole;
-pub(crate) use stored::{Piece, SpillFile};
+pub(crate) use stored::{LoadedChunk, Piece};
 pub(crate) use window::{CarriedSpan, Cut, OpenedWindow, Stream, WindowId, WindowReading};
 pub use writer::{SpanToken, ThreadWriter};
 
@@ -167,6 +169,7 @@ impl Recorder {
         let serial = registry.last_serial;
         let log = Arc::new(ThreadLog::new(serial, os_id, name));
         let chunk = Chunk::new(&self.0.spares, &log, 0, FIRST);
+        self.tell_thread(&log);
         let pieces = VecDeque::from([Piece::Resident(Arc::clone(&chunk))]);
         registry.threads.push(ThreadEntry { log: Arc::clone(&log), pieces });
         drop(registry);
@@ -215,16 +218,17 @@ impl Recorder {
         Some((cut, blocks))
     }
 
-    /// Stops collecting for a window. What it holds stays held. Does nothing if the window is not known.
-    pub(crate) fn close_window(&self, id: WindowId) {
+    /// Stops collecting for a window. What it holds stays held. Gives where it ended; nothing if it is not known.
+    pub(crate) fn close_window(&self, id: WindowId) -> Option<Arc<Cut>> {
         let mut registry = self.lock();
-        let Some(at) = registry.window(id) else { return };
+        let at = registry.window(id)?;
         let cut = Arc::new(self.cut(&registry));
         let window = &mut registry.windows[at];
         window.capture = Capture::NONE;
         // One that had to stop ended then.
-        window.to.get_or_insert(cut);
+        let to = Arc::clone(window.to.get_or_insert(cut));
         self.publish(registry.capture());
+        Some(to)
     }
 
     /// What a window holds, up to now if it is open. `None` if the window is not known.

@@ -36,6 +36,7 @@ use crate::sync::{AtomicU64, Ordering};
 
 /// One 32-byte cell of a chunk.
 #[derive(Debug, Default)]
+#[repr(transparent)]
 pub(crate) struct Slot {
     words: [AtomicU64; 4],
 }
@@ -44,6 +45,14 @@ pub(crate) struct Slot {
 pub(crate) type Words = [u64; 4];
 
 impl Slot {
+    /// Slots that are words of a file.
+    #[cfg(not(loom))]
+    #[expect(unsafe_code, reason = "the standard library has no cast of slices of wrappers")]
+    pub(super) fn of_words(words: &[[AtomicU64; 4]]) -> &[Self] {
+        // SAFETY: a slot is nothing but such an array, which `repr(transparent)` makes sure of.
+        unsafe { &*(std::ptr::from_ref(words) as *const [Self]) }
+    }
+
     /// The head comes last: in memory that was 0 before, a slot that has one is whole, also to whoever finds it after the process
     /// has died in the middle of this.
     #[inline]
@@ -158,6 +167,14 @@ impl RecordKind {
 pub(crate) struct RecordKinds(u16);
 
 impl RecordKinds {
+    pub(crate) fn bits(self) -> u16 {
+        self.0
+    }
+
+    pub(crate) fn from_bits(bits: u16) -> Self {
+        Self(bits)
+    }
+
     pub(crate) fn add(&mut self, kind: RecordKind) {
         self.0 |= 1 << kind as u16;
     }

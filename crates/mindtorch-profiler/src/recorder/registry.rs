@@ -47,11 +47,18 @@ impl Registry {
             let position = cut.position(thread.log.serial);
             for chunk in thread.pieces.iter().filter_map(Piece::resident).filter(|chunk| chunk.is_pinned()) {
                 open_spans_in(chunk, position, |index| {
-                    open.push(CarriedSpan { log: Arc::clone(&thread.log), chunk: Arc::clone(chunk), index });
+                    open.push(CarriedSpan::new(&thread.log, chunk, index));
                 });
             }
         }
         open
+    }
+
+    /// Makes every thread go on to another chunk with its next record.
+    pub(super) fn leave_chunks(&mut self) {
+        self.take_successors();
+        let current = self.threads.iter().filter_map(|thread| thread.pieces.back().and_then(Piece::resident));
+        current.for_each(|chunk| chunk.leave());
     }
 
     pub(super) fn take_successors(&mut self) {

@@ -2,7 +2,8 @@
 
 use super::bound::Bound;
 use super::losses::Losses;
-use super::stored::Piece;
+use super::record::{Head, Words};
+use super::stored::{LoadedChunk, Piece};
 use super::{Chunk, ThreadLog};
 use crate::capture::Capture;
 use crate::recorder::MemoryUse;
@@ -19,6 +20,14 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
+    pub(crate) fn new(ticks: u64, lost: u64, positions: Vec<(u32, u64)>) -> Self {
+        Self { ticks, lost, positions }
+    }
+
+    pub(crate) fn positions(&self) -> &[(u32, u64)] {
+        &self.positions
+    }
+
     pub(crate) fn position(&self, thread: u32) -> u64 {
         self.positions.binary_search_by_key(&thread, |&(serial, _)| serial).map_or(0, |at| self.positions[at].1)
     }
@@ -87,8 +96,33 @@ pub(crate) struct WindowReading {
 #[derive(Clone, Debug)]
 pub(crate) struct CarriedSpan {
     pub(crate) log: Arc<ThreadLog>,
-    pub(crate) chunk: Arc<Chunk>,
-    pub(crate) index: usize,
+    /// Where it is, in memory.
+    piece: Piece,
+    index: usize,
+}
+
+impl CarriedSpan {
+    pub(super) fn new(log: &Arc<ThreadLog>, chunk: &Arc<Chunk>, index: usize) -> Self {
+        Self { log: Arc::clone(log), piece: Piece::Resident(Arc::clone(chunk)), index }
+    }
+
+    /// One that was read.
+    pub(crate) fn loaded(log: &Arc<ThreadLog>, position: u64, slots: Vec<Words>) -> Self {
+        let piece = Piece::Loaded(Arc::new(LoadedChunk { base: position, slots }));
+        Self { log: Arc::clone(log), piece, index: 0 }
+    }
+
+    /// Its place in the thread's stream.
+    pub(crate) fn position(&self) -> u64 {
+        self.piece.base() + self.index as u64
+    }
+
+    /// Its slots.
+    pub(crate) fn read(&self) -> (Head, Words, Option<Words>) {
+        let first = self.piece.read(self.index);
+        let head = Head::unpack(first[2]);
+        (head, first, head.is_detailed().then(|| self.piece.read(self.index + 1)))
+    }
 }
 
 /// One thread's part of a window: the slots at `from..to`, which lie in `pieces`.

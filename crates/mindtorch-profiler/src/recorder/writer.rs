@@ -196,7 +196,7 @@ impl ThreadWriter {
     /// The index of the first of `slots` free slots in the current chunk.
     #[inline]
     fn reserve(&mut self, slots: usize) -> usize {
-        if self.next + slots > self.chunk.capacity() {
+        if self.next + slots > self.chunk.limit() {
             self.turn_over();
         }
         self.next

@@ -1,11 +1,13 @@
 //! How to collect.
 
+use super::spooled::SpoolClaim;
 use super::{OpenScope, Session, SessionSettings};
 use crate::capture::Capture;
 use crate::error::Error;
-use crate::recorder::{Bound, Device, RecordKind, RecordKinds, Recorder, SpanKind, SpillFile, WhenFull};
-use crate::sync::Arc;
+use crate::recorder::{Bound, Device, RecordKind, RecordKinds, Recorder, SpanKind, WhenFull};
+use crate::spool::SpillFile;
 use std::path::Path;
+use std::sync::Arc;
 
 /// What a [`Session`] collects. Each switch has the name and the meaning that it has in `torch.profiler.profile`.
 ///
@@ -23,6 +25,7 @@ use std::path::Path;
 pub struct SessionBuilder {
     recorder: Option<Recorder>,
     settings: SessionSettings,
+    spool: Option<Arc<SpoolClaim>>,
 }
 
 impl Default for SessionBuilder {
@@ -39,7 +42,7 @@ impl Default for SessionBuilder {
             metadata: Vec::new(),
             bound: Bound::default(),
         };
-        Self { recorder: None, settings }
+        Self { recorder: None, settings, spool: None }
     }
 }
 
@@ -147,9 +150,20 @@ impl SessionBuilder {
     /// # Errors
     /// If no file can be made there.
     pub fn spill_dir(mut self, directory: impl AsRef<Path>) -> Result<Self, Error> {
-        let directory = directory.as_ref();
-        let file = SpillFile::create(Some(directory)).map_err(|error| Error::file("spill to", directory, error))?;
-        self.settings.bound.file = Some(Arc::new(file));
+        self.settings.bound.file = Some(SpillFile::temporary(Some(directory.as_ref()))?);
+        Ok(self)
+    }
+
+    /// Records to files in a directory of their own inside this one, which is made if only it is missing. They outlive the
+    /// process, however it ends: [`Trace::recover`](crate::Trace::recover) reads them. They are removed when what was recorded
+    /// is let go after the session was stopped. Of clones of a builder, the first that is started has the files. If it is not
+    /// the process's recorder, [`Self::on`] comes first.
+    ///
+    /// # Errors
+    /// If the files cannot be made, or another session records to files.
+    pub fn spool_dir(mut self, directory: impl AsRef<Path>) -> Result<Self, Error> {
+        let recorder = self.recorder.as_ref().unwrap_or_else(|| Recorder::global());
+        self.spool = Some(Arc::new(SpoolClaim::new(recorder, directory.as_ref())?));
         Ok(self)
     }
 
@@ -162,7 +176,8 @@ impl SessionBuilder {
     /// Starts the session.
     pub fn start(self) -> Session {
         let recorder = self.recorder.unwrap_or_else(|| Recorder::global().clone());
-        Session::new(recorder, self.settings)
+        let spool = self.spool.and_then(|claim| claim.take());
+        Session::new(recorder, self.settings, spool)
     }
 
     fn set(mut self, flags: Capture, on: bool) -> Self {

@@ -2,6 +2,7 @@
 
 mod builder;
 mod scope;
+mod spooled;
 
 pub use builder::SessionBuilder;
 pub use scope::OpenScope;
@@ -12,8 +13,10 @@ use crate::recorder::{
     Bound, CarriedSpan, Cut, Device, Losses, MemoryUse, OpenedWindow, Piece, RecordKinds, Recorder, Stream, WindowId,
     WindowReading,
 };
+use crate::spool::Spool;
 use crate::sync::{Arc, Mutex, MutexGuard};
 use crate::trace::{Trace, TraceBuilder};
+use spooled::SessionSpool;
 use std::sync::PoisonError;
 
 /// A running profile: it sees what happens on all threads from its start to its stop.
@@ -35,6 +38,8 @@ use std::sync::PoisonError;
 #[must_use = "a session that is dropped is over; bind it to a variable, and stop it"]
 pub struct Session {
     window: HeldWindow,
+    /// After the window, which has chunks that are in its files.
+    spool: Option<SessionSpool>,
     settings: SessionSettings,
     start: Edge,
     state: Mutex<SessionState>,
@@ -128,15 +133,22 @@ impl Session {
         SessionBuilder::default()
     }
 
-    fn new(recorder: Recorder, settings: SessionSettings) -> Self {
+    fn new(recorder: Recorder, settings: SessionSettings, spool: Option<std::sync::Arc<Spool>>) -> Self {
         let _quiet = Quiet::new();
         let capture = settings.capture.with_implied();
+        let spool = spool.map(|spool| SessionSpool::begin(spool, &recorder, &settings));
         let OpenedWindow { id, from, carried, blocks } = recorder.open_window(capture, settings.bound.clone());
         let first_step = StepMark { ended: from.ticks, ticks: from.ticks, os_thread: crate::recorder::os_thread_id() };
         let start = Edge { cut: from, capture, blocks: Arc::new(blocks) };
+        if let Some(spool) = &spool {
+            spool.edge(&start);
+            spool.carried(&carried);
+            spool.step(&first_step, 1);
+        }
         let state = SessionState { collecting: capture, edges: vec![start.clone()], carried, steps: vec![first_step] };
         Self {
             window: HeldWindow { recorder, id },
+            spool,
             settings,
             start,
             state: Mutex::new(state),
@@ -167,7 +179,9 @@ impl Session {
         // With every activity paused there is nothing that detail could be about.
         let collected = if (capture & Capture::ACTIVITIES).is_empty() { Capture::NONE } else { capture };
         if let Some((cut, blocks)) = self.window.recorder.change_window(self.window.id, collected) {
-            state.edges.push(Edge { cut, capture: collected, blocks: Arc::new(blocks) });
+            let edge = Edge { cut, capture: collected, blocks: Arc::new(blocks) };
+            self.spool.iter().for_each(|spool| spool.edge(&edge));
+            state.edges.push(edge);
             state.collecting = capture;
         }
     }
@@ -181,7 +195,9 @@ impl Session {
         let ended = self.window.recorder.now().0;
         // Read again: two steps that touch overlap for programs that add a duration to a start as floats.
         let ticks = self.window.recorder.now().0;
-        state.steps.push(StepMark { ended, ticks, os_thread: crate::recorder::os_thread_id() });
+        let mark = StepMark { ended, ticks, os_thread: crate::recorder::os_thread_id() };
+        state.steps.push(mark);
+        self.spool.iter().for_each(|spool| spool.step(&mark, state.steps.len()));
     }
 
     /// The number of the current step.
@@ -203,7 +219,10 @@ impl Session {
     /// Ends the session. What it recorded is kept as it is until someone asks for the trace, so this takes the same time
     /// however much that is.
     pub fn finish(self) -> Recording {
-        self.window.recorder.close_window(self.window.id);
+        let cut = self.window.recorder.close_window(self.window.id);
+        if let (Some(spool), Some(cut), Some(state)) = (&self.spool, cut, self.lock()) {
+            spool.end(&cut, &state.carried);
+        }
         Recording { session: self }
     }
 
@@ -213,7 +232,7 @@ impl Session {
             self.window.recorder.read_window(self.window.id)?;
         let mut carried = state.carried.clone();
         carried.extend(dropped_around);
-        carried.sort_by_key(|span| (span.log.serial, span.chunk.base() + span.index as u64));
+        carried.sort_by_key(|span| (span.log.serial, span.position()));
         Some(WindowContents {
             settings: self.settings.clone(),
             edges: state.edges.clone(),
@@ -257,6 +276,16 @@ impl Session {
 
     fn fullness(&self) -> (bool, Losses) {
         self.window.recorder.fullness(self.window.id)
+    }
+
+    /// The directory of the files that it records to, if it does.
+    pub fn spool_path(&self) -> Option<&std::path::Path> {
+        self.spool.as_ref().map(SessionSpool::path)
+    }
+
+    /// Why what it records no longer outlives the process, if it should.
+    pub fn spool_trouble(&self) -> Option<String> {
+        self.spool.as_ref().and_then(SessionSpool::trouble)
     }
 
     /// `None` in a forked child, where the parent's sessions are over; another thread may have held the lock when the

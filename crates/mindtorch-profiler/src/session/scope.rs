@@ -25,6 +25,11 @@ impl OpenScope {
         Self { name: args.name, note, os_thread, end: Arc::default() }
     }
 
+    /// One that was read, and ended then, in ticks; 0 is never.
+    pub(crate) fn ended(name: Name, note: Name, os_thread: u64, end: u64) -> Self {
+        Self { name, note, os_thread, end: Arc::new(AtomicU64::new(end)) }
+    }
+
     /// Says that it ends now. A clone of it is the same scope.
     pub fn close(&self) {
         self.end.store(Recorder::global().now().0, Ordering::Relaxed);

@@ -18,8 +18,8 @@ use crate::clock::TickScale;
 use crate::names::{Name, Stack};
 use crate::quiet::QuietDrop;
 use crate::recorder::{
-    CarriedSpan, Device, Head, Losses, Memory, MemoryRole, MemoryUse, RecordKind, SpanId, SpanKind, Stream, ThreadLog,
-    Words, pair, unpack_last, unpack_memory, unpack_numbers, unpair,
+    Device, Head, Losses, Memory, MemoryRole, MemoryUse, RecordKind, SpanId, SpanKind, Stream, ThreadLog, Words, pair,
+    unpack_last, unpack_memory, unpack_numbers, unpair,
 };
 use crate::session::WindowContents;
 use crate::sync::Arc;
@@ -100,7 +100,7 @@ impl TraceBuilder {
     pub(crate) fn new(contents: WindowContents, scale: TickScale) -> Self {
         let (from_ticks, to_ticks) = (contents.edges[0].cut.ticks, contents.to.ticks);
         let has_stacks = contents.settings.capture.contains(Capture::STACK);
-        let unrecorded = contents.to.lost - contents.edges[0].cut.lost;
+        let unrecorded = contents.to.lost.saturating_sub(contents.edges[0].cut.lost);
         let losses = Losses { unrecorded, ..contents.losses.clone() };
         Self {
             contents,
@@ -289,10 +289,7 @@ impl TraceBuilder {
     fn add_carried(&mut self, log: &ThreadLog) {
         let capture = self.contents.edges[0].capture;
         for at in self.carried_of(log) {
-            let CarriedSpan { chunk, index, .. } = &self.contents.carried[at];
-            let words = chunk.read(*index);
-            let head = Head::unpack(words[2]);
-            let second = head.is_detailed().then(|| chunk.read(index + 1));
+            let (head, words, second) = self.contents.carried[at].read();
             self.add_span(&RawSpan::of_record(head, words, second), capture);
         }
     }
@@ -303,8 +300,8 @@ impl TraceBuilder {
         let (capture, from_ticks) = (self.contents.edges[0].capture, self.clock.from_ticks);
         let left_out = self.contents.settings.left_out;
         self.contents.carried.retain(|span| {
-            let [_, end, head, _] = span.chunk.read(span.index);
-            let kind = SpanKind::of_record(Head::unpack(head).kind);
+            let (head, [_, end, ..], _) = span.read();
+            let kind = SpanKind::of_record(head.kind);
             kind.is_some_and(|kind| !left_out.contains(kind.record_kind()) && capture.contains(kind.needs()))
                 && (end == 0 || end > from_ticks)
         });

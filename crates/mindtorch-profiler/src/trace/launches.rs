@@ -2,7 +2,7 @@
 
 use super::build::{SpansToCome, TraceBuilder};
 use super::records::for_each_record;
-use crate::recorder::{CarriedSpan, SpanId, Stream};
+use crate::recorder::{SpanId, Stream};
 
 impl TraceBuilder {
     /// Finds the rows of the spans that launched device work.
@@ -36,8 +36,7 @@ impl TraceBuilder {
         let mut row = first_row;
         let mut positions = Vec::new();
         for at in self.carried_of(&stream.log) {
-            let CarriedSpan { chunk, index, .. } = &self.contents.carried[at];
-            positions.push((chunk.base() + *index as u64, row));
+            positions.push((self.contents.carried[at].position(), row));
             row += 1;
         }
         let left_out = self.contents.settings.left_out;

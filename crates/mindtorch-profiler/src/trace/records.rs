@@ -1,7 +1,7 @@
 //! Walking the records of a window.
 
 use crate::capture::Capture;
-use crate::recorder::{Chunk, Head, Piece, Stream, Words};
+use crate::recorder::{Chunk, Head, LoadedChunk, Piece, Stream, Words};
 use crate::session::Edge;
 
 /// Calls `found` with the position, the capture in force, and the slots of each record of the stream that the window
@@ -22,6 +22,7 @@ pub(super) fn for_each_record(
         let end = (stream.to.min(piece.end()) - base) as usize;
         let slots = match piece {
             Piece::Resident(chunk) => Slots::Chunk(chunk),
+            Piece::Loaded(chunk) => Slots::Loaded(chunk),
             Piece::Stored(chunk) => match chunk.read() {
                 Ok(words) => Slots::Copied(words),
                 Err(_) => {
@@ -56,6 +57,7 @@ pub(super) fn for_each_record(
 enum Slots<'a> {
     Chunk(&'a Chunk),
     Copied(Vec<Words>),
+    Loaded(&'a LoadedChunk),
 }
 
 impl Slots<'_> {
@@ -64,6 +66,7 @@ impl Slots<'_> {
         match self {
             Self::Chunk(chunk) => chunk.read(index),
             Self::Copied(words) => words[index],
+            Self::Loaded(chunk) => chunk.read(index),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::event_rows::EventRows;
 use super::filter::GivenFilter;
 use super::view::TraceView;
 use crate::error::export_error;
-use mindtorch_profiler::{Error, EventCost, GroupBy, StackMetric, Trace};
+use mindtorch_profiler::{Error, EventCost, GroupBy, Recovered, StackMetric, Trace};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::collections::HashMap;
@@ -19,6 +19,9 @@ pub(crate) struct Results {
 
 /// Why a file could not be read to its end, and at which byte.
 type Problem = (String, u64);
+
+/// What a process left, and what is missing of it.
+type Left = (Option<(PathBuf, u32, Results, bool)>, String);
 
 /// What recording an event costs, inside and outside of it, by kind.
 type Costs = HashMap<&'static str, (u64, u64)>;
@@ -59,6 +62,22 @@ impl Results {
             }
             Err(error) => Err(export_error(py, error)),
         }
+    }
+
+    /// What processes left in a directory that they recorded to: where, whose, what, and what is missing; or only why it
+    /// cannot be read.
+    #[staticmethod]
+    #[expect(clippy::needless_pass_by_value, reason = "arguments that are converted arrive as values")]
+    fn recover(py: Python<'_>, directory: PathBuf) -> PyResult<Vec<Left>> {
+        let all = py.detach(|| Trace::recover(&directory)).map_err(|error| export_error(py, error))?;
+        let left = |found: Result<Recovered, Error>| match found {
+            Ok(found) => {
+                let results = Self { view: Arc::new(TraceView::new(found.trace)) };
+                (Some((found.path, found.pid, results, found.damage.is_none())), found.damage.to_string())
+            }
+            Err(error) => (None, error.to_string()),
+        };
+        Ok(all.into_iter().map(left).collect())
     }
 
     /// When the recording began, in nanoseconds since the epoch.

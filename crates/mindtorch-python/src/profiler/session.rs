@@ -46,7 +46,7 @@ impl Session {
     #[expect(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "each is a switch of torch's")]
     #[pyo3(signature = (*, cpu, device, record_shapes = false, profile_memory = false, with_stack = false,
         with_flops = false, overload_names = false, record_steps = false, first_step = 0, types = None,
-        max_bytes = None, when_full = "spill", spill_dir = None))]
+        max_bytes = None, when_full = "spill", spill_dir = None, spool_dir = None))]
     fn new(
         py: Python<'_>,
         cpu: bool,
@@ -62,6 +62,7 @@ impl Session {
         max_bytes: Option<u64>,
         when_full: &str,
         spill_dir: Option<PathBuf>,
+        spool_dir: Option<PathBuf>,
     ) -> PyResult<Self> {
         let mut activities = Capture::NONE;
         if cpu {
@@ -91,6 +92,9 @@ impl Session {
         builder = builder.when_full(parse_when_full(when_full)?);
         if let Some(directory) = spill_dir {
             builder = builder.spill_dir(&directory).map_err(|error| export_error(py, error))?;
+        }
+        if let Some(directory) = spool_dir {
+            builder = builder.spool_dir(&directory).map_err(|error| export_error(py, error))?;
         }
         if device {
             // What was asked of it before is not part of this recording.
@@ -173,6 +177,15 @@ impl Session {
         };
         let (was_full, losses) = self.with_state(py, fullness).unwrap_or_default();
         (was_full, losses.dropped, losses.stopped.map(|why| why.to_string()))
+    }
+
+    /// The directory of the files that it records to, and why not all of it is in them, if so. None if there are none.
+    fn spool(&self, py: Python<'_>) -> Option<(PathBuf, Option<String>)> {
+        let spool = |state: &mut State| {
+            let State::Running(session) = state else { return None };
+            Some((session.spool_path()?.to_owned(), session.spool_trouble()))
+        };
+        self.with_state(py, spool).flatten()
     }
 
     /// Stops or resumes the collection of activities. False if the session is over.

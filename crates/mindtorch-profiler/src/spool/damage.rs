@@ -1,0 +1,122 @@
+//! What is missing of a spool, or not to be trusted.
+
+use std::fmt;
+
+/// What a session's files do not have, or no longer. All of it but [`Damage::log`] and [`Damage::is_ended`] is empty when a
+/// process was killed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Damage {
+    /// Where the log could not be read any further, if that is not its end.
+    pub log: Option<LogDamage>,
+    /// Entries that could not be written when they should have been.
+    pub unwritten_entries: u64,
+    /// Offsets of block headers in the records file that cannot be read, and so neither can their blocks.
+    pub lost_headers: Vec<u64>,
+    /// Blocks that are not what they were, or not whole.
+    pub blocks: Vec<BlockDamage>,
+    /// The byte of the records file from which on nothing was looked at, if that is not its end.
+    pub records_unread: Option<u64>,
+    /// What is known to have been recorded and is in no block.
+    pub gaps: Vec<Gap>,
+    /// Threads that have records and that the log does not know.
+    pub unknown_threads: Vec<u32>,
+    /// Whether the session was stopped in order.
+    pub is_ended: bool,
+}
+
+/// Where a log could not be read any further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogDamage {
+    /// The byte at which the entry begins that is not readable.
+    pub offset: u64,
+    /// The bytes from there to the end.
+    pub bytes: u64,
+    /// What is wrong with it.
+    pub fault: LogFault,
+}
+
+/// What is wrong with an entry of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFault {
+    /// The log ends in it: it was being written.
+    Torn,
+    /// It is not what was written.
+    Changed,
+}
+
+/// A block that is not what it was, or not whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockDamage {
+    /// The thread that wrote it.
+    pub serial: u32,
+    /// The position of its first slot in the thread's stream.
+    pub base: u64,
+    /// Where its slots are in the records file.
+    pub offset: u64,
+    /// The slots that were kept.
+    pub kept: u32,
+    /// The slots that are known to have been written and could not be read.
+    pub unreadable: u32,
+}
+
+/// A part of a thread's stream that is in no block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// The thread.
+    pub serial: u32,
+    /// The first position that is missing.
+    pub from: u64,
+    /// The position after the last that is missing.
+    pub to: u64,
+}
+
+impl Damage {
+    /// Whether nothing is missing.
+    pub fn is_none(&self) -> bool {
+        *self == Self { is_ended: true, ..Self::default() }
+    }
+}
+
+/// In words, with commas between: `the recording was not stopped, 17 bytes of the log are not readable from byte 400 on`.
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        if !self.is_ended {
+            parts.push("the recording was not stopped".to_owned());
+        }
+        if let Some(LogDamage { offset, bytes, fault }) = self.log {
+            let why = match fault {
+                LogFault::Torn => "broke off there",
+                LogFault::Changed => "was changed there",
+            };
+            parts.push(format!("{bytes} bytes of the log are not readable, which {why}, at byte {offset}"));
+        }
+        if self.unwritten_entries > 0 {
+            parts.push(format!("{} entries of the log could not be written", self.unwritten_entries));
+        }
+        if let Some(first) = self.lost_headers.first() {
+            let count = self.lost_headers.len();
+            parts.push(format!("{count} headers of blocks are not readable, the first at byte {first}"));
+        }
+        if let Some(BlockDamage { serial, offset, .. }) = self.blocks.first() {
+            let unreadable: u64 = self.blocks.iter().map(|block| u64::from(block.unreadable)).sum();
+            let count = self.blocks.len();
+            parts.push(format!(
+                "{count} blocks are damaged and {unreadable} of their slots not readable, the first at byte {offset}, of \
+                 thread {serial}"
+            ));
+        }
+        if let Some(offset) = self.records_unread {
+            parts.push(format!("the records file has no blocks for long from byte {offset} on"));
+        }
+        if let Some(Gap { serial, from, .. }) = self.gaps.first() {
+            let slots = self.gaps.iter().fold(0u64, |sum, gap| sum.saturating_add(gap.to - gap.from));
+            parts.push(format!("{slots} slots are missing, the first of thread {serial} at position {from}"));
+        }
+        if let Some(first) = self.unknown_threads.first() {
+            let count = self.unknown_threads.len();
+            parts.push(format!("{count} threads are not known by the log, the first is {first}"));
+        }
+        if parts.is_empty() { write!(f, "nothing is missing") } else { write!(f, "{}", parts.join(", ")) }
+    }
+}
