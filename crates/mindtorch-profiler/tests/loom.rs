@@ -8,7 +8,7 @@
 
 use loom::thread;
 use mindtorch_profiler::{
-    Capture, DeviceSpan, ManualClock, Name, Recorder, Session, SpanArgs, SpanKind, ThreadWriter, Trace,
+    Capture, DeviceSpan, ManualClock, Name, Recorder, Session, SpanArgs, SpanKind, ThreadWriter, Trace, WhenFull,
 };
 
 const NAMES: [&str; 4] = ["first", "second", "third", "fourth"];
@@ -243,5 +243,62 @@ fn threads_register_while_sessions_start_and_stop() {
         drop(session(&recorder));
         thread.join().unwrap();
         assert_eq!(names(&outer.stop()), NAMES[..1]);
+    });
+}
+
+/// A session that keeps a chunk or two.
+fn ring(recorder: &Recorder) -> Session {
+    let session = Session::builder().on(recorder).activities(Capture::CPU);
+    session.max_bytes(1).when_full(WhenFull::Ring).start()
+}
+
+#[test]
+fn a_ring_has_the_newest_and_counts_the_rest_while_it_is_looked_at() {
+    check(2, |recorder, clock| {
+        let session = ring(&recorder);
+        let mut writer = recorder.thread(1, None);
+        let thread = thread::spawn(move || NAMES.iter().for_each(|name| record(&mut writer, &clock, name)));
+        let so_far = session.snapshot();
+        thread.join().unwrap();
+        let trace = session.stop();
+        let dropped = trace.lost_events() as usize;
+        assert_eq!(names(&trace), NAMES[dropped..]);
+        let seen = so_far.lost_events() as usize;
+        assert_eq!(names(&so_far), NAMES[seen..seen + so_far.span_count()]);
+    });
+}
+
+#[test]
+fn a_span_is_closed_elsewhere_while_a_ring_drops_what_is_around_it() {
+    check(2, |recorder, clock| {
+        let session = ring(&recorder);
+        let mut writer = recorder.thread(1, None);
+        let token = writer.begin(&span("moved")).unwrap();
+        let mut closer = recorder.thread(2, None);
+        let thread = thread::spawn(move || closer.end(token));
+        for name in NAMES {
+            record(&mut writer, &clock, name);
+        }
+        let trace = session.stop();
+        thread.join().unwrap();
+        assert_eq!(trace.span_count() + trace.lost_events() as usize, 1 + NAMES.len());
+        drop(writer);
+        drop(Session::builder().on(&recorder).start());
+    });
+}
+
+#[test]
+fn threads_make_room_for_each_other() {
+    check(1, |recorder, clock| {
+        let session = ring(&recorder);
+        let threads: Vec<_> = (1..3)
+            .map(|number| {
+                let (mut writer, clock) = (recorder.thread(number, None), clock.clone());
+                thread::spawn(move || NAMES[..3].iter().for_each(|name| record(&mut writer, &clock, name)))
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        let trace = session.stop();
+        assert_eq!(trace.span_count() + trace.lost_events() as usize, 6);
     });
 }

@@ -81,13 +81,7 @@ impl Recorder {
     /// Threads record to the files from now on: they leave the chunks that they are in.
     pub(crate) fn begin_spool(&self, spool: &Spool) {
         let mut registry = self.lock();
-        let thread = |log: &Arc<ThreadLog>| (log.serial, log.os_id, log.name.clone());
-        let threads: Vec<_> = registry.threads.iter().map(|entry| thread(&entry.log)).collect();
-        spool.log_all(threads.into_iter().map(|(serial, os_id, name)| Entry::Thread {
-            serial,
-            os_id,
-            name: name.map(Cow::Owned),
-        }));
+        spool.log_all(registry.threads.iter().map(|thread| described(&thread.log)));
         self.spool_slot().is_on.store(true, Ordering::Relaxed);
         registry.leave_chunks();
     }
@@ -108,8 +102,11 @@ impl Recorder {
     /// Tells of a new thread, under the registry's lock.
     pub(super) fn tell_thread(&self, log: &ThreadLog) {
         if let Some(spool) = self.spool_slot().spool() {
-            let name = log.name.as_deref().map(Cow::Borrowed);
-            spool.log(Entry::Thread { serial: log.serial, os_id: log.os_id, name });
+            spool.log(described(log));
         }
     }
+}
+
+fn described(log: &ThreadLog) -> Entry<'_> {
+    Entry::Thread { serial: log.serial, os_id: log.os_id, name: log.name.as_deref().map(Cow::Borrowed) }
 }
