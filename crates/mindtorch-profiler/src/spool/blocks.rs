@@ -39,9 +39,11 @@ pub(super) struct Extents {
 }
 
 impl Blocks {
+    /// Makes the first extent too, so that a disk without room, or one that cannot be mapped, is found out at once.
     pub(super) fn new(file: File) -> io::Result<Self> {
         file.write_all_at(&SpoolFile::Records.header(), 0)?;
-        let extents = Extents { count: 0, last: None, taken: 0, mapped: Vec::new(), is_ours: true };
+        let mut extents = Extents { count: 0, last: None, taken: 0, mapped: Vec::new(), is_ours: true };
+        extents.grow(&file)?;
         Ok(Self { file, extents: Mutex::new(extents) })
     }
 

@@ -140,6 +140,8 @@ impl Log {
 
     fn clear(&mut self) {
         self.buffer.clear();
+        // One long entry is no reason to keep so much.
+        self.buffer.shrink_to(2 * BATCH);
         self.buffered = 0;
         self.admitting = self.admitted;
     }
@@ -252,6 +254,7 @@ mod tests {
         let long = "x".repeat(LONGEST);
         log.append([name(1, "one"), name(2, &long), name(3, "three")]);
         assert_eq!(log.trouble().unwrap().entries, 1);
+        assert!(log.buffer.capacity() <= 2 * BATCH);
         log.append([name(4, "four")]);
         log.append([name(5, "five")]);
         let expected = vec![
@@ -285,7 +288,7 @@ mod tests {
         log.append((1..=3000).map(|id| name(id, &text)));
         let (entries, damage) = read(log.file());
         assert_eq!((entries.len(), damage), (3001, None));
-        assert!(log.buffer.capacity() < 3 * BATCH);
+        assert!(log.buffer.capacity() <= 2 * BATCH);
     }
 
     #[test]

@@ -125,6 +125,21 @@ fn where_there_is_no_room_blocks_are_refused_and_entries_counted() {
 }
 
 #[test]
+fn where_there_is_no_room_for_a_spool_nothing_is_left_of_it() {
+    if let Some(directory) = scenario() {
+        let error = Spool::create(&directory).unwrap_err().to_string();
+        let too_large = std::io::Error::from_raw_os_error(libc::EFBIG);
+        assert_eq!(error, format!("cannot create a spool in {}: {too_large}", directory.display()));
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let test = "where_there_is_no_room_for_a_spool_nothing_is_left_of_it";
+    let outcome = program(test, "ulimit -f 500", directory.path()).output().unwrap();
+    assert!(outcome.status.success(), "{outcome:?}");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn what_a_forked_child_stores_is_not_in_its_parents_spool() {
     if let Some(directory) = scenario() {
         let (spool, blocks) = record_some(&directory);
