@@ -1,4 +1,4 @@
-"""The examples of README and of the page on files. They must have some: an empty list of parameters is an error."""
+"""The examples of README and of pages of the documentation. They must have some: an empty list of parameters is an error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def blocks() -> list[str]:
-    pages = [ROOT / "README.md", ROOT / "docs" / "files.md"]
+    pages = [ROOT / "README.md", ROOT / "docs" / "files.md", ROOT / "docs" / "endurance.md"]
     texts = [page.read_text(encoding="utf-8") for page in pages]
     return [block for text in texts for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)]
 
