@@ -1,4 +1,4 @@
-"""The examples of README and of pages of the documentation. They must have some: an empty list of parameters is an error."""
+"""The examples of README and of pages of the documentation: an empty list of parameters would be an error."""
 
 from __future__ import annotations
 

@@ -326,6 +326,11 @@ impl Recording {
         self.session.losses()
     }
 
+    /// See [`Session::spool_path`].
+    pub fn spool_path(&self) -> Option<&std::path::Path> {
+        self.session.spool_path()
+    }
+
     /// Makes a trace and keeps the recording.
     pub fn to_trace(&self) -> Trace {
         let _quiet = Quiet::new();

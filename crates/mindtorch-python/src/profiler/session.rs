@@ -35,7 +35,8 @@ enum State {
     Running(mindtorch_profiler::Session),
     /// Ended; nobody has asked for the trace yet.
     Ended(Recording),
-    Built(Arc<TraceView>),
+    /// With the recording if that is in files, which are there for as long as it is: the trace may still have to be written.
+    Built(Arc<TraceView>, Option<Recording>),
     /// The engine failed while it made the trace.
     Lost,
 }
@@ -172,7 +173,7 @@ impl Session {
         let fullness = |state: &mut State| match state {
             State::Running(session) => (session.was_full(), session.losses()),
             State::Ended(recording) => (recording.was_full(), recording.losses()),
-            State::Built(view) => (false, view.trace.losses().clone()),
+            State::Built(view, _) => (false, view.trace.losses().clone()),
             State::Lost => Default::default(),
         };
         let (was_full, losses) = self.with_state(py, fullness).unwrap_or_default();
@@ -327,12 +328,16 @@ impl State {
     fn view(&mut self) -> Option<Arc<TraceView>> {
         match std::mem::replace(self, Self::Lost) {
             Self::Ended(recording) => {
-                let view = Arc::new(TraceView::new(recording.into_trace()));
-                *self = Self::Built(Arc::clone(&view));
+                let (trace, recording) = match recording.spool_path() {
+                    Some(_) => (recording.to_trace(), Some(recording)),
+                    None => (recording.into_trace(), None),
+                };
+                let view = Arc::new(TraceView::new(trace));
+                *self = Self::Built(Arc::clone(&view), recording);
                 Some(view)
             }
-            Self::Built(view) => {
-                *self = Self::Built(Arc::clone(&view));
+            Self::Built(view, recording) => {
+                *self = Self::Built(Arc::clone(&view), recording);
                 Some(view)
             }
             Self::Running(session) => {
