@@ -14,12 +14,15 @@ use std::thread::LocalKey;
 /// An append-only table of distinct values.
 pub(crate) struct Interner<T: ?Sized + 'static> {
     table: Mutex<Table<T>>,
+    most_bytes: usize,
     recent: &'static LocalKey<RefCell<Recent<T>>>,
 }
 
 pub(crate) struct Table<T: ?Sized> {
     ids: FxHashMap<Arc<T>, u32>,
     values: Vec<Arc<T>>,
+    /// What the values take, and the tables for them.
+    bytes: usize,
 }
 
 /// Values that this thread looked up lately, by hash.
@@ -37,13 +40,23 @@ struct Known<T: ?Sized> {
 const WAYS: usize = 4;
 const SETS: usize = 64;
 
+/// A table takes no more than so much, some two million names: a program that makes a new one for each thing that it does would
+/// else run out of memory in the end. What comes later is one value for all.
+const MOST_BYTES: usize = 256 << 20;
+/// What a value takes beside itself.
+const ENTRY_BYTES: usize = 64;
+
 impl<T: ?Sized + Hash + Eq + Spooled> Interner<T>
 where
     for<'a> &'a T: Into<Arc<T>>,
 {
     pub(crate) const fn new(recent: &'static LocalKey<RefCell<Recent<T>>>) -> Self {
+        Self::with_most_bytes(recent, MOST_BYTES)
+    }
+
+    const fn with_most_bytes(recent: &'static LocalKey<RefCell<Recent<T>>>, most_bytes: usize) -> Self {
         let ids = FxHashMap::with_hasher(FxBuildHasher);
-        Self { table: Mutex::new(Table { ids, values: Vec::new() }), recent }
+        Self { table: Mutex::new(Table { ids, values: Vec::new(), bytes: 0 }), most_bytes, recent }
     }
 
     /// The id of `value`.
@@ -76,6 +89,13 @@ where
         if let Some((known, id)) = table.ids.get_key_value(value) {
             return (Arc::clone(known), *id);
         }
+        let bytes = size_of_val(value) + ENTRY_BYTES;
+        let instead = T::instead_of_more();
+        if table.bytes + bytes > self.most_bytes && value != instead {
+            drop(table);
+            return if size_of_val(instead) == 0 { (instead.into(), 0) } else { self.id_in_table(instead) };
+        }
+        table.bytes += bytes;
         let known: Arc<T> = value.into();
         table.values.push(Arc::clone(&known));
         // Id 0 is nothing, so the first value is 1.
@@ -122,6 +142,22 @@ mod tests {
     use super::*;
 
     thread_local! { static RECENT_NAMES: RefCell<Recent<str>> = const { RefCell::new(Recent::new()) } }
+
+    #[test]
+    fn a_table_does_not_grow_for_ever() {
+        thread_local! { static RECENT: RefCell<Recent<str>> = const { RefCell::new(Recent::new()) } }
+        static TABLE: Interner<str> = Interner::with_most_bytes(&RECENT, 10_000);
+        let first = TABLE.id("first");
+        let ids: std::collections::HashSet<u32> =
+            (0..10_000).map(|number| TABLE.id(&format!("name {number}"))).collect();
+        assert!(ids.len() < 200, "{}", ids.len());
+        let text = |id: u32| TABLE.value(id).unwrap();
+        assert_eq!(&*text(TABLE.id("another")), "(one of too many names)");
+        assert_eq!((TABLE.id("first"), &*text(TABLE.id("name 3"))), (first, "name 3"));
+        thread_local! { static RECENT_STACKS: RefCell<Recent<[u32]>> = const { RefCell::new(Recent::new()) } }
+        static STACKS: Interner<[u32]> = Interner::with_most_bytes(&RECENT_STACKS, 100);
+        assert_eq!([STACKS.id(&[1, 2]), STACKS.id(&[1, 3])], [1, 0]);
+    }
 
     #[test]
     fn equal_values_have_equal_ids_on_every_thread() {

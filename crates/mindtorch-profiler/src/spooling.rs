@@ -16,11 +16,18 @@ static IS_ANY: AtomicBool = AtomicBool::new(false);
 /// A value of a table.
 pub(crate) trait Spooled {
     fn entry(&self, id: u32) -> Entry<'_>;
+
+    /// What stands for all that a full table has no room for. An empty one has the id 0.
+    fn instead_of_more() -> &'static Self;
 }
 
 impl Spooled for str {
     fn entry(&self, id: u32) -> Entry<'_> {
         Entry::Name { id, text: Cow::Borrowed(self) }
+    }
+
+    fn instead_of_more() -> &'static Self {
+        "(one of too many names)"
     }
 }
 
@@ -28,11 +35,19 @@ impl Spooled for [u32] {
     fn entry(&self, id: u32) -> Entry<'_> {
         Entry::Stack { id, frames: Cow::Borrowed(self) }
     }
+
+    fn instead_of_more() -> &'static Self {
+        &[]
+    }
 }
 
 impl Spooled for [u64] {
     fn entry(&self, id: u32) -> Entry<'_> {
         Entry::Inputs { id, words: Cow::Borrowed(self) }
+    }
+
+    fn instead_of_more() -> &'static Self {
+        &[]
     }
 }
 

@@ -168,6 +168,27 @@ fn a_ring_drops_what_is_old_on_whichever_thread_it_is() {
 }
 
 #[test]
+fn a_ring_forgets_the_steps_of_what_it_dropped() {
+    let program = Program::new();
+    let mut thread = program.recorder.thread(1, None);
+    let session = program.session(WhenFull::Ring).first_step(5).record_steps(true).start();
+    for _ in 0..5_000 {
+        program.record(&mut thread, 0..40);
+        program.clock.advance(1);
+        session.step();
+        program.clock.advance(1);
+    }
+    assert_eq!(session.current_step(), 5_005);
+    let trace = session.stop();
+    let steps: Vec<_> = trace.spans().filter(|span| span.name().starts_with("ProfilerStep#")).collect();
+    assert!((500..4_000).contains(&steps.len()), "{}", steps.len());
+    assert_eq!(steps.last().map(|step| step.name()), Some("ProfilerStep#5005"));
+    let newest = trace.spans().filter(|span| !span.name().starts_with("Profiler")).last().expect("it keeps the newest");
+    assert_eq!(newest.step(), 5_004);
+    assert_eq!(steps[0].name(), format!("ProfilerStep#{}", 5_006 - steps.len()));
+}
+
+#[test]
 fn one_that_stops_says_so() {
     let program = Program::new();
     let mut thread = program.recorder.thread(1, None);

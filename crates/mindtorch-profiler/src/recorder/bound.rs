@@ -4,11 +4,12 @@
 //! no window can have passed its bound before, does anyone look at the windows, under the registry's lock. It is the only time
 //! that a recording thread takes that lock, or writes to a file.
 
+use super::Recorder;
 use super::chunk::{Chunk, FULL};
 use super::record::{Head, Words};
 use super::registry::{Registry, open_spans_in};
 use super::stored::{Piece, StoredChunk};
-use super::window::{CarriedSpan, Cut, Window};
+use super::window::{CarriedSpan, Cut, Window, WindowId};
 use crate::capture::Capture;
 use crate::spool::SpillFile;
 use crate::sync::Arc;
@@ -201,6 +202,15 @@ impl Registry {
             losses.drop_events(span.log.serial, u64::from(is_over));
             !is_over
         });
+    }
+}
+
+impl Recorder {
+    /// When the oldest record was made that a window still has, if it dropped older ones.
+    pub(crate) fn oldest_kept(&self, id: WindowId) -> Option<u64> {
+        let registry = self.lock();
+        let at = registry.window(id).filter(|&at| !registry.windows[at].losses.dropped.is_empty())?;
+        registry.in_memory(at).map(|(_, _, chunk)| first_ticks(chunk)).min()
     }
 }
 

@@ -52,6 +52,9 @@ impl Drop for Session {
     }
 }
 
+/// From so many on, those that a ring has nothing left of are forgotten.
+const MANY_STEPS: usize = 1024;
+
 /// A window that is released when nobody needs it any more.
 #[derive(Debug)]
 struct HeldWindow {
@@ -88,6 +91,8 @@ struct SessionState {
     edges: Vec<Edge>,
     carried: Vec<CarriedSpan>,
     steps: Vec<StepMark>,
+    /// Steps before these, of which a ring has nothing left.
+    forgotten_steps: usize,
 }
 
 /// From this cut on, the session sees what is in `capture`.
@@ -145,7 +150,13 @@ impl Session {
             spool.carried(&carried);
             spool.step(&first_step, 1);
         }
-        let state = SessionState { collecting: capture, edges: vec![start.clone()], carried, steps: vec![first_step] };
+        let state = SessionState {
+            collecting: capture,
+            edges: vec![start.clone()],
+            carried,
+            steps: vec![first_step],
+            forgotten_steps: 0,
+        };
         Self {
             window: HeldWindow { recorder, id },
             spool,
@@ -198,11 +209,23 @@ impl Session {
         let mark = StepMark { ended, ticks, os_thread: crate::recorder::os_thread_id() };
         state.steps.push(mark);
         self.spool.iter().for_each(|spool| spool.step(&mark, state.steps.len()));
+        if state.steps.len() >= MANY_STEPS && state.steps.len().is_power_of_two() {
+            self.forget_steps(&mut state);
+        }
+    }
+
+    /// Forgets the steps that ended before everything that a ring still has.
+    fn forget_steps(&self, state: &mut SessionState) {
+        let Some(oldest) = self.window.recorder.oldest_kept(self.window.id) else { return };
+        let ended = state.steps.partition_point(|mark| mark.ticks < oldest).saturating_sub(1);
+        state.steps.drain(..ended);
+        state.forgotten_steps += ended;
     }
 
     /// The number of the current step.
     pub fn current_step(&self) -> usize {
-        self.settings.first_step + self.lock().map_or(0, |state| state.steps.len() - 1)
+        let steps = |state: MutexGuard<'_, SessionState>| state.forgotten_steps + state.steps.len() - 1;
+        self.settings.first_step + self.lock().map_or(0, steps)
     }
 
     /// What was recorded so far. The session goes on; spans that are open are shown up to now.
@@ -233,8 +256,9 @@ impl Session {
         let mut carried = state.carried.clone();
         carried.extend(dropped_around);
         carried.sort_by_key(|span| (span.log.serial, span.position()));
+        let first_step = self.settings.first_step + state.forgotten_steps;
         Some(WindowContents {
-            settings: self.settings.clone(),
+            settings: SessionSettings { first_step, ..self.settings.clone() },
             edges: state.edges.clone(),
             to,
             is_running,
