@@ -41,8 +41,8 @@ pub(crate) struct TraceBuilder {
     nesting: Nesting,
     contexts: Contexts,
     losses: Losses,
-    /// The start of the last span of the thread.
-    latest_start: u64,
+    /// When the last thing happened on the thread: a span began, or memory was used.
+    latest: u64,
     sites: SiteStacks,
     has_stacks: bool,
     /// By row: whether its stack is that of what is around it.
@@ -116,7 +116,7 @@ impl TraceBuilder {
             nesting: Nesting::default(),
             contexts: Contexts::default(),
             losses,
-            latest_start: 0,
+            latest: 0,
             sites: SiteStacks::default(),
             has_stacks,
             inherits_stack: Sparse::default(),
@@ -269,7 +269,7 @@ impl TraceBuilder {
         }
         let has_overlaps = self.nesting.finish(&mut self.spans.self_ns);
         self.contexts.finish();
-        self.latest_start = 0;
+        self.latest = 0;
         let rows = self.memory.len() + self.instants.len() + self.device.len() - other_rows;
         if self.spans.len() > first || rows > 0 {
             let log = &stream.log;
@@ -340,10 +340,10 @@ impl TraceBuilder {
         let Some(kind) = SpanKind::of_record(raw.head.kind) else { return };
         let row = self.spans.len();
         let is_open = raw.end == 0 || raw.end > self.clock.to_ticks;
-        // Never before the one before it: the counters of two cores may differ by a tick, and a machine that was suspended
+        // Never before what was before it: the counters of two cores may differ by a tick, and a machine that was suspended
         // may start anew.
-        let start = self.clock.ns(raw.begin).max(self.latest_start);
-        self.latest_start = start;
+        let start = self.clock.ns(raw.begin).max(self.latest);
+        self.latest = start;
         let end = if is_open { self.clock.length_ns } else { self.clock.ns(raw.end) }.max(start);
         // A span that another thread will have closed by the time that a running session ends is not known as such yet.
         let elsewhere = raw.head.is_closed_elsewhere() && !is_open;
@@ -438,7 +438,8 @@ impl TraceBuilder {
         if !capture.contains(device.activity()) {
             return;
         }
-        let at_ns = self.clock.ns(ticks).max(self.latest_start);
+        let at_ns = self.clock.ns(ticks).max(self.latest);
+        self.latest = at_ns;
         let owner = self.nesting.owner(at_ns, &mut self.spans.self_ns);
         let span = (owner != NO_PARENT).then_some(owner);
         if let Some(row) = span {
@@ -458,7 +459,8 @@ impl TraceBuilder {
         if !capture.contains(device.activity()) {
             return;
         }
-        let at_ns = self.clock.ns(ticks).max(self.latest_start);
+        let at_ns = self.clock.ns(ticks).max(self.latest);
+        self.latest = at_ns;
         let owner = self.nesting.owner(at_ns, &mut self.spans.self_ns);
         let (role, is_written) = (MemoryRole::from_number((head.name >> 8) as u8), head.name >> 16 != 0);
         self.notes.uses.push(UseRow {
