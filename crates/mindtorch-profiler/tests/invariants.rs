@@ -75,6 +75,42 @@ proptest! {
     }
 }
 
+/// Steps of a clock: those of one that runs, those that someone made who set it, and those of one that is broken.
+fn jumps() -> impl Strategy<Value = Vec<i64>> {
+    const HOUR: i64 = 3_600_000_000_000;
+    let jump = prop_oneof![
+        8 => 0..5i64,
+        2 => -2_000..2_000i64,
+        1 => -HOUR..HOUR,
+        1 => Just(i64::MIN),
+        1 => Just(i64::MAX / 64),
+    ];
+    prop::collection::vec(jump, 1..20)
+}
+
+proptest! {
+    #![proptest_config(config(1_000))]
+
+    #[test]
+    fn a_clock_that_jumps_gives_consistent_traces(program in program(), jumps in jumps()) {
+        World::new(|_: &Model, _, _, trace: &Trace| {
+            assert_consistent(trace);
+            assert!(trace.device_spans().all(|span| span.start_ns() <= span.end_ns()));
+            assert_times_are_positive(&json(trace));
+        })
+        .run_with_jumps(&program, &jumps);
+    }
+}
+
+fn assert_times_are_positive(text: &[u8]) {
+    let file: serde_json::Value = serde_json::from_slice(text).unwrap();
+    for event in file["traceEvents"].as_array().unwrap() {
+        for time in ["ts", "dur"].iter().filter_map(|key| event.get(key)) {
+            assert!(time.as_f64().is_some_and(|time| time >= 0.0), "{event}");
+        }
+    }
+}
+
 /// What holds of averages without the profiler's own time, whatever that is said to be: spans that overlap, are cut or go to
 /// other threads, and costs far beyond what there is.
 fn assert_consistent_without(trace: &Trace, overhead: &Overhead) {

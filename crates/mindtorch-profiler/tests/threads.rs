@@ -130,6 +130,24 @@ fn spans_outlive_the_thread_and_the_session_that_began_them() {
     }
 }
 
+#[test]
+fn a_panic_that_ends_a_thread_ends_its_spans() {
+    let session = Session::start();
+    let ended = thread::spawn(|| {
+        let _outer = Span::enter("unwound by a panic");
+        // Left behind, as by code that was not unwound.
+        std::mem::forget(Span::enter("forgotten in a panic"));
+        std::panic::resume_unwind(Box::new("quietly"));
+    });
+    assert!(ended.join().is_err());
+    drop(Span::enter("after a panic"));
+    let trace = session.stop();
+    let of = |name: &str| trace.spans().find(|span| span.name() == name).unwrap();
+    assert!(of("unwound by a panic").is_finished() && !of("forgotten in a panic").is_finished());
+    assert!(of("after a panic").parent().is_none());
+    assert!(of("forgotten in a panic").end_ns() <= trace.duration_ns());
+}
+
 /// Records when its thread is torn down.
 struct LastWords(RefCell<Option<Span>>);
 

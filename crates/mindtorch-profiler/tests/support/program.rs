@@ -120,6 +120,20 @@ impl<Check: FnMut(&Model, usize, (u64, usize), &Trace)> World<Check> {
             self.advance(pause + least_advance);
             self.perform(action);
         }
+        self.finish(least_advance);
+    }
+
+    /// Runs the program on a clock that is set forward or back before each action: by these nanoseconds, over and over.
+    pub(crate) fn run_with_jumps(mut self, program: &[(u64, Action)], jumps: &[i64]) {
+        for ((_, action), jump) in program.iter().zip(jumps.iter().cycle()) {
+            self.clock.set(self.clock.now_ns().saturating_add_signed(*jump));
+            self.advance(0);
+            self.perform(action);
+        }
+        self.finish(0);
+    }
+
+    fn finish(&mut self, least_advance: u64) {
         while !self.sessions.is_empty() {
             self.advance(least_advance);
             self.perform(&Action::Finish(0));
