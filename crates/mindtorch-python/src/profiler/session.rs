@@ -265,7 +265,14 @@ impl Drop for Session {
     fn drop(&mut self) {
         if *self.traces_functions.get_mut() {
             // None when the interpreter is shutting down, and its hooks with it.
-            Python::try_attach(|py| drop(self.stop_tracing(py)));
+            Python::try_attach(|py| {
+                // It may be an exception on its way, such as an interrupt's, that nobody finished it for.
+                let raised = PyErr::take(py);
+                drop(self.stop_tracing(py));
+                if let Some(raised) = raised {
+                    raised.restore(py);
+                }
+            });
         }
     }
 }
