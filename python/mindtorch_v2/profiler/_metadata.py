@@ -104,14 +104,17 @@ def entries(metadata: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def device_properties() -> str:
-    """Return what the accelerators are, as JSON with torch's keys."""
+    """Return what the accelerators are, as JSON with torch's keys; in a forked child nothing: they are the parent's."""
     import json  # noqa: PLC0415 (as above)
 
     def properties(index: int) -> dict[str, object]:
         device = _core._npu_device_properties(index)
         return {"id": index, "name": device.name, "totalGlobalMem": device.total_memory}
 
-    return json.dumps([properties(index) for index in range(_core._npu_device_count())])
+    try:
+        return json.dumps([properties(index) for index in range(_core._npu_device_count())])
+    except RuntimeError:
+        return ""
 
 
 def encodable(text: str) -> str:
