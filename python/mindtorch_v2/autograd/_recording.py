@@ -27,6 +27,8 @@ class Recording:
         self._accumulates = accumulates
         self._earlier: list[Session] = []
         self._session: Session | None = None
+        # The last one of whose end someone was told.
+        self.told_of: Session | None = None
         # What was made of the sessions up to one that has ended: the same at each call.
         self._everything: tuple[Session, Results] | None = None
         self._events: tuple[Session, EventList] | None = None
@@ -51,10 +53,16 @@ class Recording:
         """End the session; say whether it was still running."""
         return self._session is not None and self._session.finish()
 
-    def step(self) -> None:
-        """Begin the next step, if something is being recorded."""
-        if self._session is not None:
-            self._session.step()
+    @property
+    def has_news(self) -> bool:
+        """Whether a session has ended of which nobody was told."""
+        return self._session is not None and self._session is not self.told_of and not self._session.is_running
+
+    def advance_to(self, step: int) -> None:
+        """Be in this step, or a later one, if something is being recorded."""
+        while self._session is not None and self._session.step_num < step:
+            if not self._session.step():
+                break
 
     @property
     def session(self) -> Session | None:

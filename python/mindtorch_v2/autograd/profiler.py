@@ -236,9 +236,9 @@ class profile(ProfileResults):
             spool_dir=self.bound.spool_dir,
         )
 
-    def _step(self) -> None:
-        """Begin the next step, if something is being recorded."""
-        self._recording.step()
+    def _advance_to(self, step: int) -> None:
+        """Be in this step, if something is being recorded."""
+        self._recording.advance_to(step)
         self._warn_if_full()
 
     def _warn_if_full(self) -> None:
@@ -255,9 +255,11 @@ class profile(ProfileResults):
         start = perf_counter_ns()
         if self._collections is not None:
             self._collections()
-        # While it can still say whether its files have everything.
-        self._warn_if_full()
-        was_running = self._recording.finish()
+        try:
+            # While it can still say whether its files have everything.
+            self._warn_if_full()
+        finally:
+            was_running = self._recording.finish()
         if was_running:
             self.profiling_end_time_ns = time_ns()
             window = self.profiling_end_time_ns - self.profiling_start_time_ns

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import os
-import threading
 
 from mindtorch_v2.autograd import profiler as _engine
 from mindtorch_v2.profiler._bound import Bound
+from mindtorch_v2.profiler._changes import Changes
 from mindtorch_v2.profiler._errors import NotStartedError
 from mindtorch_v2.profiler._metadata import TraceMetadata
 from mindtorch_v2.profiler._trace_files import TraceFiles
@@ -99,8 +99,7 @@ class _KinetoProfile(TraceMetadata, TraceFiles):
         self.profiler: _engine.profile | None = None
         # Whether the next recording has its profiler and its trace id.
         self._is_prepared = False
-        self._changes = threading.RLock()
-        self._changes_pid = os.getpid()
+        self._changes = Changes()
         self._check_extensions()
         if with_stack and experimental_config is not None and experimental_config.trace_only:
             warn_user(
@@ -130,24 +129,13 @@ class _KinetoProfile(TraceMetadata, TraceFiles):
             "Pickle its events() or key_averages(), or export its trace."
         )
 
-    def _changing(self) -> threading.RLock:
-        """Return the lock of all that starts and stops, which threads may call at the same time."""
-        if self._changes_pid != os.getpid():
-            # A thread that is not in this process could hold it.
-            self._changes, self._changes_pid = threading.RLock(), os.getpid()
-        return self._changes
-
     def start(self) -> None:
         """Start to record. What an earlier recording holds is let go, unless ``acc_events`` is set.
 
         Raises:
             RuntimeError: it is recording already, and goes on.
         """
-        with self._changing():
-            if self.profiler is not None and self.profiler._is_recording:
-                raise RuntimeError("Profiler is already running: stop it before starting it again")
-            self.prepare_trace()
-            self.start_trace()
+        self._changes.make(self._start)
 
     def stop(self) -> None:
         """End the recording. Stopping again does nothing.
@@ -155,8 +143,20 @@ class _KinetoProfile(TraceMetadata, TraceFiles):
         Raises:
             AssertionError: it was never started.
         """
-        with self._changing():
-            self.stop_trace()
+        self._changes.make(self._stop)
+
+    def _start(self) -> None:
+        if self._is_recording:
+            raise RuntimeError("Profiler is already running: stop it before starting it again")
+        self.prepare_trace()
+        self.start_trace()
+
+    def _stop(self) -> None:
+        self.stop_trace()
+
+    @property
+    def _is_recording(self) -> bool:
+        return self.profiler is not None and self.profiler._is_recording
 
     def prepare_trace(self) -> None:
         """Make ready what the next recording needs, its id among it."""
@@ -214,10 +214,7 @@ class _KinetoProfile(TraceMetadata, TraceFiles):
                 self.execution_trace_observer.stop()
         finally:
             # An observer that fails does not cost the recording.
-            self._stop_engine(profiler)
-
-    def _stop_engine(self, profiler: _engine.profile) -> None:
-        profiler._stop_trace()
+            profiler._stop_trace()
 
     def _profiler(self, purpose: str) -> _engine.profile:
         if self.profiler is None:

@@ -8,6 +8,10 @@ NONE, WARMUP, RECORD = ProfilerAction.NONE, ProfilerAction.WARMUP, ProfilerActio
 SAVE, STOPPED = ProfilerAction.RECORD_AND_SAVE, ProfilerAction.DEVICE_STOPPED
 
 PREPARE, START, STOP, READY = "prepare_trace", "start_trace", "stop_trace", "_trace_ready"
+STEP, LEAVE, WARN = "_step_recording", "_leave", "_warn_incorrect"
+
+# What ends something, rather than begins it.
+ENDINGS = frozenset({STOP, LEAVE, READY})
 
 # The names of the profiler's methods to call; None is the end.
 TRANSITIONS: dict[tuple[ProfilerAction, ProfilerAction | None], tuple[str, ...]] = {
@@ -16,30 +20,30 @@ TRANSITIONS: dict[tuple[ProfilerAction, ProfilerAction | None], tuple[str, ...]]
     (NONE, RECORD): (PREPARE, START),
     (NONE, SAVE): (PREPARE, START),
     (NONE, STOPPED): ("_unreachable",),
-    (NONE, None): (),
-    (WARMUP, NONE): ("_warn_incorrect", START, STOP),
+    (NONE, None): (LEAVE,),
+    (WARMUP, NONE): (WARN, START, STOP),
     (WARMUP, WARMUP): (),
     (WARMUP, RECORD): (START,),
     (WARMUP, SAVE): (START,),
     (WARMUP, STOPPED): (START, STOP, READY),
-    (WARMUP, None): (START, STOP),
-    (RECORD, NONE): ("_warn_incorrect", STOP),
+    (WARMUP, None): (START, STOP, LEAVE),
+    (RECORD, NONE): (WARN, STOP),
     # Prepared, unlike in PyTorch: what comes next records too.
-    (RECORD, WARMUP): ("_warn_incorrect", STOP, PREPARE),
+    (RECORD, WARMUP): (WARN, STOP, PREPARE),
     (RECORD, RECORD): (),
     (RECORD, SAVE): (),
     (RECORD, STOPPED): (STOP, READY),
-    (RECORD, None): (STOP, READY),
+    (RECORD, None): (STOP, LEAVE, READY),
     (SAVE, NONE): (STOP, READY),
     (SAVE, WARMUP): (STOP, READY, PREPARE),
     (SAVE, RECORD): (STOP, READY, PREPARE, START),
     (SAVE, SAVE): (STOP, READY, PREPARE, START),
     (SAVE, STOPPED): ("_unreachable",),
-    (SAVE, None): (STOP, READY),
+    (SAVE, None): (STOP, LEAVE, READY),
     (STOPPED, NONE): (),
     (STOPPED, WARMUP): (PREPARE,),
     (STOPPED, RECORD): (PREPARE, START),
     (STOPPED, SAVE): (PREPARE, START),
     (STOPPED, STOPPED): (),
-    (STOPPED, None): (),
+    (STOPPED, None): (LEAVE,),
 }

@@ -16,16 +16,19 @@ from mindtorch_v2.profiler._errors import NotStartedError
 from mindtorch_v2.profiler._handlers import tensorboard_trace_handler
 from mindtorch_v2.profiler._schedule import ProfilerAction, always_record, checked, schedule
 from mindtorch_v2.profiler._transitions import (
+    ENDINGS,
+    LEAVE,
     NONE,
-    PREPARE,
     READY,
     RECORD,
     SAVE,
     START,
+    STEP,
     STOP,
     STOPPED,
     TRANSITIONS,
     WARMUP,
+    WARN,
 )
 from mindtorch_v2.profiler._warnings import warn_once, warn_user
 from mindtorch_v2.profiler.activities import (
@@ -62,6 +65,7 @@ __all__ = [
 ]
 
 PROFILER_STEP_NAME = "ProfilerStep"
+NOT_RUNNING = "Profiler must be running to step: call start() first, or use a with statement"
 
 
 def __getattr__(name: str) -> Any:
@@ -168,11 +172,11 @@ class profile(_KinetoProfile):
         # The process in which this is running, and how often it was started.
         self._running_in: int | None = None
         self._starts = 0
-        # Whether a recording has ended that the handler was not told of.
-        self._has_ended = False
         self._is_in_handler = False
         self._is_stepping = False
         self._transition: tuple[ProfilerAction, ProfilerAction | None] = (NONE, self.current_action)
+        # What this transition has yet to do: nothing, unless an exception has cut it short.
+        self._rest: tuple[str, ...] = ()
         KinetoStepTracker.init_step_count(PROFILER_STEP_NAME)
 
     @property
@@ -207,33 +211,19 @@ class profile(_KinetoProfile):
         Raises:
             RuntimeError: it is running already, and goes on.
         """
-        with self._changing():
-            if self._is_running:
-                raise RuntimeError("Profiler is already running: stop it before starting it again")
-            self._running_in = os.getpid()
-            self._starts += 1
-            try:
-                self._transit_action(NONE, self.current_action)
-            except BaseException:
-                self._running_in = None
-                self._starts -= 1
-                raise
+        if self._is_running or (self._changes.are_under_way() and not self._is_asked_by_handler):
+            raise RuntimeError("Profiler is already running: stop it before starting it again")
+        self._change(self._start)
 
     def stop(self) -> None:
         """End the recording, if there is one, and call ``on_trace_ready``. Stopping again does nothing.
 
+        What an interrupt has kept it from doing, such as calling the handler, is done when it is called again.
+
         Raises:
             AssertionError: it was never started. It is a RuntimeError too.
         """
-        with self._changing():
-            if self._starts == 0:
-                raise NotStartedError("Profiler must be initialized before stopping trace")
-            if self._is_running:
-                self._running_in = None
-                action, self.current_action = self.current_action, self._prev_schedule_action
-                # A handler is called between two recordings: there is none to end.
-                if not self._is_in_handler:
-                    self._transit_action(action, None)
+        self._change(self._stop_if_started if self._changes.are_under_way() else self._stop)
 
     def step(self) -> None:
         """Say that the next step of the program begins. Events carry the number of their step.
@@ -250,36 +240,108 @@ class profile(_KinetoProfile):
         >>> [(event["name"], event["step"]) for event in prof.events()]
         [('work', 0), ('work', 1)]
         """
-        with self._changing():
-            if not self._is_running:
-                raise NotStartedError("Profiler must be running to step: call start() first, or use a with statement")
-            if self._is_in_handler:
+        if self._is_asked_by_handler:
+            if self._is_running:
                 raise RuntimeError("on_trace_ready is called in the middle of a step: it cannot make another")
-            step = self.step_num + 1
-            # Before anything changes, so that a schedule that fails changes nothing.
-            scheduled = checked(self.schedule(step), step)
-            action, before = self.current_action, self._prev_schedule_action
-            self.step_num = step
-            self._prev_schedule_action = scheduled
-            self.current_action = self._next_action(action, before, scheduled)
-            if self.profiler is not None and STOP not in TRANSITIONS[action, self.current_action]:
-                self.profiler._step()
-            self._is_stepping = True
-            try:
-                self._transit_action(action, self.current_action)
-            finally:
-                self._is_stepping = False
-                if os.environ.get("KINETO_USE_DAEMON"):
-                    KinetoStepTracker.increment_step(PROFILER_STEP_NAME)
+            raise NotStartedError(NOT_RUNNING)
+        self._change(self._step_if_running if self._changes.are_under_way() else self._step)
 
-    def _next_action(self, action: ProfilerAction, before: ProfilerAction, scheduled: ProfilerAction) -> ProfilerAction:
-        """Return what comes after ``action``: what is scheduled, unless the device has stopped by itself."""
+    @property
+    def _is_asked_by_handler(self) -> bool:
+        return self._is_in_handler and self._changes.are_under_way()
+
+    def _change(self, change: Callable[[], None]) -> None:
+        """Make a change; at once if it is the handler that asks for it, which is called between two recordings."""
+        if self._is_asked_by_handler:
+            change()
+            return
+
+        def outermost() -> None:
+            # An interrupt may have left it as it was.
+            self._is_in_handler = False
+            change()
+
+        self._changes.make(outermost)
+
+    def _start(self) -> None:
+        self._complete_what_was_cut_short()
+        if self._is_running:
+            raise RuntimeError("Profiler is already running: stop it before starting it again")
+        transition = NONE, self.current_action
+        self._transition, self._rest = transition, TRANSITIONS[transition]
+        try:
+            self._complete()
+            self._running_in, self._starts = os.getpid(), self._starts + 1
+        except BaseException:
+            self._rest = ()
+            self._end_recording()
+            raise
+
+    def _stop_if_started(self) -> None:
+        if self._was_started:
+            self._stop()
+
+    def _stop(self) -> None:
+        if not self._was_started:
+            raise NotStartedError("Profiler must be initialized before stopping trace")
+        if self._is_in_handler:
+            # There is no recording to end, and none is to begin.
+            self._running_in, self.current_action, self._rest = None, self._prev_schedule_action, ()
+        elif not self._is_running or LEAVE in self._rest:
+            self._complete_what_was_cut_short()
+        else:
+            transition = self.current_action, None
+            cut_short = tuple(name for name in self._rest if name in ENDINGS)
+            self._transition, self._rest = transition, cut_short + TRANSITIONS[transition]
+            self.current_action = self._prev_schedule_action
+            try:
+                self._complete()
+            except BaseException:
+                if LEAVE in self._rest:
+                    self._end_recording()
+                    self._running_in = None
+                raise
+
+    def _end_recording(self) -> None:
+        """Let nothing be recorded any more, if an exception has kept that from being done."""
+        if self._is_recording:
+            self.stop_trace()
+
+    def _step_if_running(self) -> None:
+        if self._is_running:
+            self._step()
+
+    def _step(self) -> None:
+        self._complete_what_was_cut_short()
+        if not self._is_running:
+            raise NotStartedError(NOT_RUNNING)
+        step = self.step_num + 1
+        # Before anything changes, so that a schedule that fails changes nothing.
+        scheduled = checked(self.schedule(step), step)
+        transition = self.current_action, self._next_action(scheduled, step)
+        rest = TRANSITIONS[transition]
+        if STOP not in rest:
+            rest = STEP, *rest
+        # In this order: what is cut short after any of these can be completed.
+        self._transition, self._rest, self.current_action = transition, rest, transition[1]
+        self._prev_schedule_action, self.step_num = scheduled, step
+        self._is_stepping = True
+        try:
+            self._complete()
+        finally:
+            self._is_stepping = False
+            if os.environ.get("KINETO_USE_DAEMON"):
+                KinetoStepTracker.increment_step(PROFILER_STEP_NAME)
+
+    def _next_action(self, scheduled: ProfilerAction, step: int) -> ProfilerAction:
+        """Return what comes next: what is scheduled, unless the device has stopped by itself."""
+        action = self.current_action
         if action is STOPPED:
-            is_next_cycle = before is SAVE or scheduled is NONE
+            is_next_cycle = self._prev_schedule_action is SAVE or scheduled is NONE
             return scheduled if is_next_cycle else STOPPED
         if action in {WARMUP, RECORD} and scheduled is not NONE and self.use_device and self._has_device_stopped():
             warn_user(
-                f"Device profiling activity collection was stopped early at step {self.step_num}. Profiler schedule is "
+                f"Device profiling activity collection was stopped early at step {step}. Profiler schedule is "
                 "proceeding until next cycle without actual profiler activity collection."
             )
             return STOPPED
@@ -289,30 +351,47 @@ class profile(_KinetoProfile):
         """Say whether the device has stopped to report what it does: the NPU never does."""
         return False
 
-    def _transit_action(self, prev_action: ProfilerAction, current_action: ProfilerAction | None) -> None:
-        self._transition = prev_action, current_action
-        self._run(TRANSITIONS[prev_action, current_action])
+    def _complete(self) -> None:
+        """Do what the transition has yet to do."""
+        while self._rest:
+            rest = self._rest
+            try:
+                self._do(rest[0])
+            except BaseException:
+                if self._rest is rest and self._is_over(rest[0]):
+                    # Neither a handler nor an observer that fails keeps the next cycle from being recorded.
+                    self._rest = rest[1:]
+                    self._complete()
+                raise
+            # Else a handler has called stop(): there is nothing left to do, even if it started anew.
+            if self._rest is rest:
+                self._rest = rest[1:]
 
-    def _run(self, names: tuple[str, ...]) -> None:
-        if not names:
-            return
-        name, rest = names[0], names[1:]
+    def _complete_what_was_cut_short(self) -> None:
+        """End what an earlier change was to end, and did not come to; what it was to begin is not begun."""
+        self._rest = tuple(name for name in self._rest if name in ENDINGS)
+        self._complete()
+
+    def _do(self, name: str) -> None:
         if name == START and not self._is_prepared:
             # Preparing it has failed before.
             self.prepare_trace()
-        if name in {PREPARE, START}:
-            # What follows needs it.
+        # There is nothing to stop if starting it has failed.
+        if name != STOP or self._is_recording:
             getattr(self, name)()
-            self._run(rest)
-            return
-        starts = self._starts
-        try:
-            getattr(self, name)()
-        finally:
-            # Neither a handler nor an observer that fails keeps the next cycle from being recorded; a handler that
-            # calls stop() does, even if it starts anew.
-            if name != READY or (self._is_running and self._starts == starts):
-                self._run(rest)
+
+    def _is_over(self, name: str) -> bool:
+        """Say whether something that has failed need not be done again, and nothing that follows needs it."""
+        if name == READY:
+            return not self._has_news
+        return name in {STEP, WARN} or (name == STOP and not self._is_recording)
+
+    def _step_recording(self) -> None:
+        if self.profiler is not None:
+            self.profiler._advance_to(self.step_num)
+
+    def _leave(self) -> None:
+        self._running_in = None
 
     def _warn_incorrect(self) -> None:
         before, after = self._transition
@@ -337,20 +416,24 @@ class profile(_KinetoProfile):
         return self._starts > 0
 
     def _start_engine(self, profiler: _engine.profile) -> None:
-        self._has_ended = False
         # A schedule that ends while it warms up records nothing, not even the step.
         records = self._transition[1] in {RECORD, SAVE}
         record_steps = self.record_steps and records
         profiler._start_trace(record_steps=record_steps, first_step=self.step_num, is_empty=not records)
 
-    def _stop_engine(self, profiler: _engine.profile) -> None:
-        self._has_ended = profiler._stop_trace() or self._has_ended
+    @property
+    def _has_news(self) -> bool:
+        """Whether a recording has ended that the handler was not told of."""
+        return self.on_trace_ready is not None and self.profiler is not None and self.profiler._recording.has_news
 
     def _trace_ready(self) -> None:
-        if self._has_ended and self.on_trace_ready is not None:
-            self._has_ended = False
-            self._is_in_handler = True
+        if self._has_news and self.profiler is not None and self.on_trace_ready is not None:
+            recording = self.profiler._recording
+            session = recording.session
             try:
+                self._is_in_handler = True
+                # Not by a call, before or after which an interrupt could come: it is told once, and not never.
+                recording.told_of = session
                 self.on_trace_ready(self)
             finally:
                 self._is_in_handler = False
@@ -380,7 +463,7 @@ class profile(_KinetoProfile):
         """
         if not self._is_running:
             raise NotStartedError("Profiler must be running to toggle what it collects: call start() first")
-        if self.profiler is not None and self.profiler._is_recording:
+        if self._is_recording:
             super().toggle_collection_dynamic(enable, activities)
 
     def get_trace_id(self) -> str | None:
