@@ -109,7 +109,7 @@ impl Averages {
 
 #[cfg(feature = "parquet")]
 fn export(frame: &dyn Frame, path: &Path) -> Result<(), Error> {
-    super::file::write(path, frame.holds_source_paths(), |out| super::parquet::write(frame, out))
+    super::file::write(path, |out| super::parquet::write(frame, out))
 }
 
 /// A table without events.

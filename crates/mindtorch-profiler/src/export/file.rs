@@ -14,17 +14,13 @@ const MOST_LINKS: usize = 40;
 /// Writes a file with what `content` writes, compressed if the name ends in `.gz`.
 ///
 /// A regular file is written beside its place and then put there. A link stays a link: the file that it leads to is
-/// replaced, or created. What is not a regular file is written to as it is. A new file has the permissions that the
-/// user's umask leaves, or is for its owner only if it is `private`.
-pub(super) fn write(
-    path: &Path,
-    private: bool,
-    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), Error> {
+/// replaced, or created. What is not a regular file is written to as it is. A new file is for its owner only: names and
+/// stacks tell what a program does and where its sources are.
+pub(super) fn write(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
     let fill = |file: &mut File| fill(file, is_gzip(path), content);
     match Target::of(path).map_err(|error| Error::file("write", path, error))? {
         Target::Direct => OpenOptions::new().append(true).open(path).and_then(|mut file| fill(&mut file)),
-        Target::Replace { place, existing } => replace(&place, private, existing.as_ref(), fill),
+        Target::Replace { place, existing } => replace(&place, existing.as_ref(), fill),
     }
     .map_err(|error| Error::file("write", path, error))
 }
@@ -88,12 +84,10 @@ fn directory_of(path: &Path) -> &Path {
 
 fn replace(
     place: &Path,
-    private: bool,
     existing: Option<&Metadata>,
     fill: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> io::Result<()> {
-    // What it will hold is nobody else's business before it has the permissions of the file that it replaces.
-    let mut file = create_beside(place, if private || existing.is_some() { 0o600 } else { 0o666 })?;
+    let mut file = create_beside(place)?;
     fill(file.as_file_mut())?;
     if let Some(existing) = existing {
         keep_owner(file.as_file(), existing);
@@ -103,12 +97,12 @@ fn replace(
     Ok(())
 }
 
-/// A new file in the directory of `place`. It is removed when it is dropped.
-fn create_beside(place: &Path, mode: u32) -> io::Result<NamedTempFile> {
+/// A new file in the directory of `place`, for its owner only. It is removed when it is dropped.
+fn create_beside(place: &Path) -> io::Result<NamedTempFile> {
     // `tempfile` words errors with the name of a file that nobody knows and hides the system's code, so it is kept here.
     let mut refused = None;
     let create = |path: &Path| {
-        let created = OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(path);
+        let created = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path);
         created.inspect_err(|error| refused = error.raw_os_error())
     };
     let made = tempfile::Builder::new().prefix(".mindtorch-").suffix(".tmp").make_in(directory_of(place), create);
@@ -136,7 +130,7 @@ mod tests {
             if let Some(bytes) = before {
                 fs::write(&path, bytes).unwrap();
             }
-            let error = write(&path, false, |out| {
+            let error = write(&path, |out| {
                 out.write_all(&[b'x'; 100_000])?;
                 Err(io::Error::from_raw_os_error(libc::ENOSPC))
             });

@@ -33,7 +33,6 @@ pub(crate) use json::push_text;
 pub use perfetto::PerfettoTrace;
 pub use timeline::TimelineForm;
 
-use crate::capture::Capture;
 use crate::error::Error;
 use crate::trace::Trace;
 use std::io::{self, Write};
@@ -44,8 +43,8 @@ impl Trace {
     /// `.gz`.
     ///
     /// A file appears whole or not at all: it is written beside the target and put in its place at the end. A link is
-    /// followed, an existing file keeps its permissions, a new one that holds source paths (stacks were recorded) is for its
-    /// owner only, and what is not a regular file (`/dev/stdout`, a pipe) is written to directly. Takes about 60 ns an event without compression.
+    /// followed, an existing file keeps its permissions, a new one is for its owner only, and what is not a regular file
+    /// (`/dev/stdout`, a pipe) is written to directly. Takes about 60 ns an event without compression.
     ///
     /// # Errors
     /// When the system refuses the file. What was there before is then still there.
@@ -111,7 +110,7 @@ impl Trace {
     /// # Errors
     /// When the system refuses the file. What was there before is then still there.
     pub fn export_stacks(&self, path: impl AsRef<Path>, metric: StackMetric) -> Result<(), Error> {
-        file::write(path.as_ref(), holds_source_paths(self), |out| self.write_stacks(out, metric))
+        file::write(path.as_ref(), |out| self.write_stacks(out, metric))
     }
 
     /// Writes folded stacks to `out`: one line for each distinct stack, its frames from the outermost joined by `;`, a
@@ -154,7 +153,7 @@ impl Trace {
     pub fn export_speedscope(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        file::write(path, holds_source_paths(self), |out| self.write_speedscope(out, &name))
+        file::write(path, |out| self.write_speedscope(out, &name))
     }
 
     /// Writes the trace in speedscope's own format to `out`: every thread and every stream of a device as a profile, in
@@ -187,7 +186,7 @@ impl Trace {
     #[cfg(feature = "flame-graph")]
     pub fn export_flame_graph(&self, path: impl AsRef<Path>, metric: StackMetric) -> Result<(), Error> {
         let graph = flame_graph::FlameGraph::of(self, metric).ok_or(Error::NothingToDraw { metric })?;
-        file::write(path.as_ref(), holds_source_paths(self), |out| graph.write(out))
+        file::write(path.as_ref(), |out| graph.write(out))
     }
 
     /// Writes the picture of [`Trace::export_flame_graph`] to `out`.
@@ -199,9 +198,4 @@ impl Trace {
         let nothing = || io::Error::other(Error::NothingToDraw { metric });
         flame_graph::FlameGraph::of(self, metric).ok_or_else(nothing)?.write(&mut out)
     }
-}
-
-/// Whether files of this trace tell where its sources are.
-fn holds_source_paths(trace: &Trace) -> bool {
-    trace.capture().contains(Capture::STACK)
 }

@@ -21,8 +21,8 @@ mod steps;
 mod tests;
 mod texts;
 
+use super::file;
 use super::json::{JsonWriter, push_text};
-use super::{file, holds_source_paths};
 use crate::capture::Capture;
 use crate::error::Error;
 use crate::trace::{Filter, MemoryUsage, Selection, Trace};
@@ -156,7 +156,7 @@ impl<'a> ChromeTrace<'a> {
         if self.name.is_empty() {
             self.name = Cow::Owned(path.to_string_lossy().into_owned());
         }
-        file::write(path, holds_source_paths(self.trace), |out| self.write_text(out))
+        file::write(path, |out| self.write_text(out))
     }
 
     /// Writes the text to `out`, in pieces of 64 KiB, or compressed ones if [`ChromeTrace::gzip`] says so. Takes some

@@ -71,11 +71,6 @@ impl<T: Borrow<Averages> + Send + Sync> Frame for AverageFrame<T> {
         Vec::new()
     }
 
-    #[cfg(feature = "parquet")]
-    fn holds_source_paths(&self) -> bool {
-        self.averages.borrow().rows().iter().any(|row| !row.stack.is_empty())
-    }
-
     fn len(&self) -> usize {
         self.selection.as_ref().map_or(self.averages.borrow().rows().len(), Vec::len)
     }

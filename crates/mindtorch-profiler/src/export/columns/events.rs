@@ -130,11 +130,6 @@ impl<T: Borrow<Trace> + Send + Sync> Frame for EventFrame<T> {
         ]
     }
 
-    #[cfg(feature = "parquet")]
-    fn holds_source_paths(&self) -> bool {
-        crate::export::holds_source_paths(self.trace.borrow())
-    }
-
     fn len(&self) -> usize {
         self.selection.as_ref().map_or(self.order.events().len(), |selection| selection.places.len())
     }

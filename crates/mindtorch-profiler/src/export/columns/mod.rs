@@ -30,10 +30,6 @@ pub(super) trait Frame: Send + Sync {
     /// What is said of the whole table: keys and values.
     fn metadata(&self) -> Vec<(&'static str, String)>;
 
-    /// Whether it tells where sources are.
-    #[cfg(feature = "parquet")]
-    fn holds_source_paths(&self) -> bool;
-
     /// How many rows there are.
     fn len(&self) -> usize;
 

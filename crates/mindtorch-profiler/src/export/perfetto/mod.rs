@@ -24,7 +24,7 @@ mod window;
 mod words;
 
 use super::chrome::{Accelerator, Rank, StepCursor, program_name};
-use super::{file, holds_source_paths};
+use super::file;
 use crate::capture::Capture;
 use crate::error::Error;
 use crate::trace::{Filter, MemoryUsage, Selection, Trace};
@@ -130,7 +130,7 @@ impl<'a> PerfettoTrace<'a> {
     /// # Errors
     /// When the system refuses the file. What was there before is then still there.
     pub fn export(self, path: impl AsRef<Path>) -> Result<(), Error> {
-        file::write(path.as_ref(), holds_source_paths(self.trace), |out| self.write(out))
+        file::write(path.as_ref(), |out| self.write(out))
     }
 
     /// Writes the packets to `out`, in pieces of 64 KiB.

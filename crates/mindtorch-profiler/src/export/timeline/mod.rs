@@ -3,8 +3,8 @@
 mod page;
 mod points;
 
+use super::file;
 use super::json::JsonWriter;
-use super::{file, holds_source_paths};
 use crate::error::Error;
 use crate::trace::{MemoryAction, MemoryTimeline};
 use points::Group;
@@ -56,7 +56,7 @@ impl MemoryTimeline<'_> {
     /// # Errors
     /// As for [`MemoryTimeline::export`].
     pub fn export_as(&self, path: impl AsRef<Path>, form: TimelineForm<'_>) -> Result<(), Error> {
-        file::write(path.as_ref(), holds_source_paths(self.trace), |out| match form {
+        file::write(path.as_ref(), |out| match form {
             TimelineForm::Plain => self.write_json(out),
             TimelineForm::Raw => self.write_raw_json(out),
             TimelineForm::Page { title } => self.write_html(out, title),
