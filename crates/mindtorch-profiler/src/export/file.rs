@@ -1,12 +1,12 @@
 //! Files that appear whole or not at all.
 
+use super::draft::Draft;
 use crate::error::Error;
 use flate2::{Compression, write::GzEncoder};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// More links than this in a row are taken for a loop, as the kernel does.
 const MOST_LINKS: usize = 40;
@@ -87,26 +87,14 @@ fn replace(
     existing: Option<&Metadata>,
     fill: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut file = create_beside(place)?;
-    fill(file.as_file_mut())?;
+    let mut draft = Draft::create(directory_of(place))?;
+    fill(draft.file())?;
+    let (file, path) = draft.finish()?;
     if let Some(existing) = existing {
-        keep_owner(file.as_file(), existing);
-        file.as_file().set_permissions(existing.permissions())?;
+        keep_owner(&file, existing);
+        file.set_permissions(existing.permissions())?;
     }
-    file.persist(place).map_err(|failed| failed.error)?;
-    Ok(())
-}
-
-/// A new file in the directory of `place`, for its owner only. It is removed when it is dropped.
-fn create_beside(place: &Path) -> io::Result<NamedTempFile> {
-    // `tempfile` words errors with the name of a file that nobody knows and hides the system's code, so it is kept here.
-    let mut refused = None;
-    let create = |path: &Path| {
-        let created = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path);
-        created.inspect_err(|error| refused = error.raw_os_error())
-    };
-    let made = tempfile::Builder::new().prefix(".mindtorch-").suffix(".tmp").make_in(directory_of(place), create);
-    made.map_err(|error| refused.map_or(error, io::Error::from_raw_os_error))
+    path.persist(place).map_err(|failed| failed.error)
 }
 
 /// Gives the file to the owner of the one that it replaces, as far as this process may.

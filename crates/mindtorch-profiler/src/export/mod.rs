@@ -9,6 +9,7 @@ mod columns;
 #[cfg(feature = "arrow")]
 mod data_frame;
 mod digits;
+mod draft;
 mod file;
 #[cfg(feature = "flame-graph")]
 mod flame_graph;
