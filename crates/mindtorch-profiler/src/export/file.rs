@@ -1,9 +1,10 @@
 //! Files that appear whole or not at all.
 
 use super::draft::Draft;
+use super::patience::Patient;
 use crate::error::Error;
 use flate2::{Compression, write::GzEncoder};
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
@@ -17,9 +18,9 @@ const MOST_LINKS: usize = 40;
 /// replaced, or created. What is not a regular file is written to as it is. A new file is for its owner only: names and
 /// stacks tell what a program does and where its sources are.
 pub(super) fn write(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
-    let fill = |file: &mut File| fill(file, is_gzip(path), content);
+    let fill = |file: &mut dyn Write| fill(file, is_gzip(path), content);
     match Target::of(path).map_err(|error| Error::file("write", path, error))? {
-        Target::Direct => OpenOptions::new().append(true).open(path).and_then(|mut file| fill(&mut file)),
+        Target::Direct => Patient::open(path).and_then(|mut file| fill(&mut file)),
         Target::Replace { place, existing } => replace(&place, existing.as_ref(), fill),
     }
     .map_err(|error| Error::file("write", path, error))
@@ -30,7 +31,7 @@ fn is_gzip(path: &Path) -> bool {
     name.len() >= 3 && name[name.len() - 3..].eq_ignore_ascii_case(b".gz")
 }
 
-fn fill(file: &mut File, gzip: bool, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+fn fill(file: &mut dyn Write, gzip: bool, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     if gzip { compress(file, content) } else { content(file) }
 }
 
@@ -85,7 +86,7 @@ fn directory_of(path: &Path) -> &Path {
 fn replace(
     place: &Path,
     existing: Option<&Metadata>,
-    fill: impl FnOnce(&mut File) -> io::Result<()>,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut draft = Draft::create(directory_of(place))?;
     fill(draft.file())?;

@@ -19,6 +19,7 @@ mod json;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod path_tree;
+mod patience;
 mod perfetto;
 mod speedscope;
 mod timeline;
@@ -31,6 +32,7 @@ pub use data_frame::DataFrame;
 pub use folded::StackMetric;
 pub use frame::parts as frame_parts;
 pub(crate) use json::push_text;
+pub use patience::set_interruption;
 pub use perfetto::PerfettoTrace;
 pub use timeline::TimelineForm;
 

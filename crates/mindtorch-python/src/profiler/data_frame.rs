@@ -3,7 +3,7 @@
 
 #![expect(unsafe_code, reason = "the interface is C structures behind pointers")]
 
-use crate::error::export_error;
+use super::target::export;
 use mindtorch_profiler::{ArrowArrayStream, ArrowSchema, DataFrame};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
@@ -53,7 +53,7 @@ impl PyDataFrame {
     /// Writes a Parquet file.
     #[expect(clippy::needless_pass_by_value, reason = "arguments that are converted arrive as values")]
     fn export_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| self.0.export_parquet(&path)).map_err(|error| export_error(py, error))
+        export(py, || self.0.export_parquet(&path))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The memory timeline, as Python asks for it.
 
 use super::results::Results;
-use crate::error::export_error;
+use super::target::export;
 use crate::tensor::{PyDevice, PyTensor, device_of, unwrap};
 use mindtorch_profiler::{Device, MemoryAction, MemoryRole, TimelineForm};
 use pyo3::exceptions::PyValueError;
@@ -63,14 +63,13 @@ impl Results {
             Some("html") => Some(TimelineForm::Page { title: title.as_deref() }),
             Some(other) => return Err(PyValueError::new_err(format!("there is no form {other:?}"))),
         };
-        py.detach(|| {
+        export(py, || {
             let timeline = self.view.trace.memory_timeline(device);
             match form {
                 Some(form) => timeline.export_as(&path, form),
                 None => timeline.export(&path),
             }
         })
-        .map_err(|error| export_error(py, error))
     }
 }
 

@@ -41,6 +41,7 @@ use pyo3::prelude::*;
 
 /// Prepares what needs the interpreter.
 pub(crate) fn register(py: Python<'_>) -> PyResult<()> {
+    target::register();
     tasks::register();
     context_manager::register(py)
 }

@@ -1,12 +1,33 @@
 //! Where an export goes: to a path, or to a file that the program has open.
 
 use crate::error::export_error;
-use mindtorch_profiler::Error;
+use mindtorch_profiler::{Error, set_interruption};
 use pyo3::exceptions::PyBlockingIOError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::cell::Cell;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+thread_local! {
+    /// What a signal's handler raised while this thread waited for a pipe.
+    static RAISED: Cell<Option<PyErr>> = const { Cell::new(None) };
+}
+
+/// Lets signals end an export that waits for a pipe.
+pub(super) fn register() {
+    set_interruption(|| {
+        let raised = Python::try_attach(|py| py.check_signals().err()).flatten();
+        let is_interrupted = raised.is_some();
+        RAISED.set(raised);
+        is_interrupted
+    });
+}
+
+/// Writes to a path, without the interpreter lock.
+pub(super) fn export(py: Python<'_>, write: impl FnOnce() -> Result<(), Error> + Send) -> PyResult<()> {
+    py.detach(write).map_err(|error| RAISED.take().unwrap_or_else(|| export_error(py, error)))
+}
 
 /// What an export was given to write to.
 pub(super) enum Target {
@@ -37,7 +58,7 @@ impl Target {
         to_file: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send,
     ) -> PyResult<()> {
         match self {
-            Self::Path(path) => py.detach(|| to_path(path)).map_err(|error| export_error(py, error)),
+            Self::Path(path) => export(py, || to_path(path)),
             Self::File(file) => {
                 let (written, raised) = py.detach(|| {
                     let mut file = OpenFile { file, raised: None };
