@@ -125,7 +125,7 @@ pub use clock::ManualClock;
 pub use error::Error;
 #[cfg(feature = "arrow")]
 pub use export::{ArrowArray, ArrowArrayStream, ArrowSchema, DataFrame};
-pub use export::{ChromeTrace, PerfettoTrace, StackMetric, TimelineForm, frame_parts, set_interruption};
+pub use export::{ChromeTrace, PerfettoTrace, StackMetric, TimelineForm, frame_parts, set_interruption, write_file};
 pub use inputs::{Input, Inputs, InputsEncoder, float_text};
 pub use load::LoadError;
 pub use macros::CallSite;

@@ -13,7 +13,7 @@ pub(crate) fn export_error(py: Python<'_>, error: Error) -> PyErr {
     match error {
         Error::File { path, source, .. } => match source.raw_os_error() {
             Some(number) => os_error(py, number, path).unwrap_or_else(|error| error),
-            None => PyOSError::new_err(source.to_string()),
+            None => PyOSError::new_err(format!("{source}: {}", path.display())),
         },
         other => PyRuntimeError::new_err(other.to_string()),
     }

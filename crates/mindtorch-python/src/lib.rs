@@ -23,7 +23,7 @@ mod _core {
     #[pymodule_export]
     use crate::profiler::{
         AverageRows, EventRows, OperatorScope, PyDataFrame, RecordFunction, Results, Session, is_memory_recorded,
-        is_recording, note_collection, note_optimizer_state, note_parameter, render_table,
+        is_recording, note_collection, note_optimizer_state, note_parameter, render_table, write_pieces,
     };
     #[pymodule_export]
     use crate::tensor::{PyDType, PyDevice, PyGenerator, PyTensor};

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 
 from mindtorch_v2._core import Results
-from mindtorch_v2.autograd._events.event_export import STACK_METRICS
+from mindtorch_v2.autograd._events.event_export import STACK_METRICS, file_name
 from mindtorch_v2.autograd.profiler_util import EventList
 from mindtorch_v2.profiler._errors import TraceFormatError
 from mindtorch_v2.profiler._filters import native_filter
 from mindtorch_v2.profiler._overhead import Overhead
-from mindtorch_v2.profiler._trace_files import TraceFiles, as_target, file_name, stack_metric
+from mindtorch_v2.profiler._trace_files import TraceFiles, as_target, stack_metric
 from mindtorch_v2.profiler._warnings import warn_user
 
 # Not imported from typing, which takes longer to import than this package.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
-from mindtorch_v2.autograd._events.event_export import STACK_METRICS
+from mindtorch_v2.autograd._events.event_export import STACK_METRICS, file_name
 from mindtorch_v2.profiler._filters import native_filter
 
 # Not imported from typing, which takes longer to import than this package.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
     from typing import Any, TypeAlias
 
@@ -105,15 +104,6 @@ def as_target(path: Target) -> Any:
     # A path may have a method of this name, which is not that of a file.
     given: Any = path
     return given if hasattr(given, "write") and not hasattr(given, "__fspath__") else file_name(given)
-
-
-def file_name(path: Path) -> str:
-    """Return the name of a file."""
-    name = os.fsdecode(path)
-    if "\0" in name:
-        # As open() says it; the engine would report that the file cannot be created.
-        raise ValueError("embedded null byte")
-    return name
 
 
 def stack_metric(metric: str) -> str:

@@ -41,6 +41,14 @@ use crate::trace::Trace;
 use std::io::{self, Write};
 use std::path::Path;
 
+/// Writes a file with what `content` writes, as exports do: see [`Trace::export_chrome_trace`].
+///
+/// # Errors
+/// When `content` fails, or the system refuses the file. What was there before is then still there.
+pub fn write_file(path: impl AsRef<Path>, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
+    file::write(path.as_ref(), content)
+}
+
 impl Trace {
     /// Writes the trace as a Chrome trace, which Perfetto and `chrome://tracing` show; compressed if the path ends in
     /// `.gz`.

@@ -1,10 +1,10 @@
 //! Where an export goes: to a path, or to a file that the program has open.
 
 use crate::error::export_error;
-use mindtorch_profiler::{Error, set_interruption};
+use mindtorch_profiler::{Error, set_interruption, write_file};
 use pyo3::exceptions::PyBlockingIOError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyIterator};
 use std::cell::Cell;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -27,6 +27,44 @@ pub(super) fn register() {
 /// Writes to a path, without the interpreter lock.
 pub(super) fn export(py: Python<'_>, write: impl FnOnce() -> Result<(), Error> + Send) -> PyResult<()> {
     py.detach(write).map_err(|error| RAISED.take().unwrap_or_else(|| export_error(py, error)))
+}
+
+/// Writes pieces of bytes to a file as exports do: it appears whole or not at all, and is compressed if it ends in `.gz`.
+#[pyfunction]
+#[pyo3(name = "_write_file")]
+#[expect(clippy::needless_pass_by_value, reason = "arguments that are converted arrive as values")]
+pub(crate) fn write_pieces(py: Python<'_>, path: PathBuf, pieces: Bound<'_, PyAny>) -> PyResult<()> {
+    let pieces = pieces.try_iter()?.unbind();
+    let mut raised = None;
+    let written = export(py, || {
+        write_file(&path, |out| {
+            let next = || Python::attach(|py| next_bytes(pieces.bind(py)));
+            loop {
+                match next() {
+                    Ok(Some(bytes)) => out.write_all(&bytes)?,
+                    Ok(None) => return out.flush(),
+                    Err(error) => {
+                        raised = Some(error);
+                        return Err(io::Error::other("the pieces raised an exception"));
+                    }
+                }
+            }
+        })
+    });
+    raised.map_or(written, Err)
+}
+
+/// So much of what an iterator gives that it is worth to be written; None at its end.
+fn next_bytes(pieces: &Bound<'_, PyIterator>) -> PyResult<Option<Vec<u8>>> {
+    const ENOUGH: usize = 1 << 16;
+    let mut bytes = Vec::new();
+    for piece in pieces {
+        bytes.extend_from_slice(piece?.cast::<PyBytes>()?.as_bytes());
+        if bytes.len() >= ENOUGH {
+            break;
+        }
+    }
+    Ok((!bytes.is_empty()).then_some(bytes))
 }
 
 /// What an export was given to write to.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+
+from mindtorch_v2._core import _write_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import IO
 
     from mindtorch_v2.autograd._events.function_event import FunctionEvent
     from mindtorch_v2.autograd._events.function_event_avg import FunctionEventAvg
@@ -26,31 +28,34 @@ def write_stacks(path: str | os.PathLike[str], events: Iterable[FunctionEvent | 
         if event.stack:
             stack = tuple(event.stack)
             stacks[stack] = stacks.get(stack, 0) + getattr(event, metric)
-    with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:  # noqa: PTH123
-        for stack, time_us in stacks.items():
-            if time_us > 0:
-                frames = ";".join(frame.translate(_IN_FRAMES) for frame in reversed(stack))
-                # What took less than a microsecond is there, too.
-                file.write(f"{frames} {max(1, int(time_us))}\n")
+    _write(path, (_folded(stack, time_us) for stack, time_us in stacks.items() if time_us > 0))
+
+
+def _folded(stack: tuple[str, ...], time_us: float) -> str:
+    frames = ";".join(frame.translate(_IN_FRAMES) for frame in reversed(stack))
+    # What took less than a microsecond is there, too.
+    return f"{frames} {max(1, int(time_us))}\n"
 
 
 def write_chrome_list(path: str | os.PathLike[str], events: Iterable[FunctionEvent], use_device: str | None) -> None:
     """Write the events that have a ``trace_name`` as a list of complete events, with the start of a flow per kernel."""
     texts = _chrome_texts(events, use_device or "cuda")
-    # Before the file is opened: what is no event is to leave a file that was there as it was.
     first = next(texts, "")
-    with _opened(path) as file:
-        file.write(f"[{first}")
-        file.writelines(f", {text}" for text in texts)
-        file.write("]")
+    _write(path, itertools.chain([f"[{first}"], (f", {text}" for text in texts), ["]"]))
 
 
-def _opened(path: str | os.PathLike[str]) -> IO[str]:
-    if os.fsdecode(path).endswith(".gz"):
-        import gzip  # noqa: PLC0415 (few need it)
+def file_name(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> str:
+    """Return the name of a file."""
+    name = os.fsdecode(path)
+    if "\0" in name:
+        # As open() says it; the engine would report that the file cannot be created.
+        raise ValueError("embedded null byte")
+    return name
 
-        return gzip.open(path, "wt", encoding="utf-8")
-    return open(path, "w", encoding="utf-8")  # noqa: PTH123
+
+def _write(path: str | os.PathLike[str], texts: Iterable[str]) -> None:
+    """Write texts to a file, which is as it was if one of them cannot be made."""
+    _write_file(file_name(path), (text.encode("utf-8", "backslashreplace") for text in texts))
 
 
 def _chrome_texts(events: Iterable[FunctionEvent], device: str) -> Iterator[str]:
