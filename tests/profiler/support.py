@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -126,7 +127,9 @@ def in_thread(work: Callable[[], object], name: str | None = None) -> None:
 
 def read_json(path: Path) -> Any:
     """Read a file as strictly as the JSON standard is: no constants of JavaScript, no key twice."""
-    return json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse, object_pairs_hook=_unique)
+    content = path.read_bytes()
+    text = gzip.decompress(content) if path.suffix == ".gz" else content
+    return json.loads(text, parse_constant=_refuse, object_pairs_hook=_unique)
 
 
 def _refuse(constant: str) -> None:

@@ -175,13 +175,16 @@ def test_a_name_that_ends_in_gz_is_compressed(tmp_path: Path, capsys: pytest.Cap
     path, plain = tmp_path / "trace.json.gz", tmp_path / "plain.json"
     observer = ExecutionTraceObserver().register_callback(path)
     assert observer.get_output_file_path() == str(path)
-    assert observer.output_file_path_observer != str(path)
     observer.start()
     scope("work")
+    observer.stop()
+    assert nodes_of(path).names() == ["work"]
+    observer.start()
+    scope("more work")
     observer.cleanup()
     assert list(tmp_path.iterdir()) == [path]
     plain.write_bytes(gzip.decompress(path.read_bytes()))
-    assert nodes_of(plain).names() == ["work"]
+    assert nodes_of(plain).names() == ["work", "more work"]
     assert capsys.readouterr() == ("", "")
 
 

@@ -83,7 +83,7 @@ class ExecutionTraceObserver:
         If another observer of this process is registered, this one is not, and warns.
 
         Args:
-            output_file_path: the file; it is compressed, at the end, if the name ends in ``.gz``.
+            output_file_path: the file; it is compressed if the name ends in ``.gz``. A new one is for its owner only.
 
         Raises:
             OSError: the file cannot be written.
@@ -93,21 +93,12 @@ class ExecutionTraceObserver:
             if path != self.output_file_path:
                 warn_user(f"this observer writes to {self.output_file_path!r} already: {path!r} is ignored")
             return self
-        is_compressed = path.endswith(".gz")
-        written = _file_beside(path) if is_compressed else path
-        try:
-            trace = ExecutionTrace.create(written, time.strftime("%Y-%m-%d %H:%M:%S"), time.monotonic_ns() // 10**6)
-        except OSError:
-            if is_compressed:
-                os.unlink(written)  # noqa: PTH108 (pathlib takes long to import)
-            raise
+        trace = ExecutionTrace.create(path, time.strftime("%Y-%m-%d %H:%M:%S"), time.monotonic_ns() // 10**6)
         if trace is None:
-            if is_compressed:
-                os.unlink(written)  # noqa: PTH108 (pathlib takes long to import)
             warn_user(f"another execution trace observer is registered in this process: {path!r} is not written")
             return self
         self._trace = trace
-        self.output_file_path, self.output_file_path_observer = path, written
+        self.output_file_path = self.output_file_path_observer = path
         if self.extra_resources_collection:
             self.set_extra_resource_collection(True)
         return self
@@ -124,8 +115,6 @@ class ExecutionTraceObserver:
         if trace is None or not trace.is_open:
             return
         trace.close()
-        if self.output_file_path_observer != self.output_file_path:
-            _compress(self.output_file_path_observer, self.output_file_path)
 
     def cleanup(self) -> None:
         """Do what ``unregister_callback`` does: ``profile`` calls this when it is left."""
@@ -201,36 +190,3 @@ class ExecutionTraceObserver:
                 warn_user(f"cannot make the directory for the resources of an execution trace: {error}")
                 return None
         return folder
-
-
-def _file_beside(path: str) -> str:
-    """Make an empty file in the directory of another that is not there yet, which shows that it can be written."""
-    import tempfile  # noqa: PLC0415 (few need it)
-
-    folder, name = os.path.split(path)
-    if os.path.isdir(path):  # noqa: PTH112 (pathlib takes long to import)
-        raise IsADirectoryError(21, os.strerror(21), path)
-    try:
-        handle, beside = tempfile.mkstemp(prefix=f".{name}.", suffix=".json", dir=folder or ".")
-    except OSError as error:
-        # Not the name of a file that nobody asked for.
-        raise OSError(error.errno, os.strerror(error.errno or 0), path) from None
-    os.close(handle)
-    return beside
-
-
-def _compress(source: str, target: str) -> None:
-    """Put a compressed copy of a file in the place of another, and remove the file; it stays if that fails."""
-    import gzip  # noqa: PLC0415 (few need it)
-    import shutil  # noqa: PLC0415 (few need it)
-
-    compressed = source + ".gz"
-    try:
-        with open(source, "rb") as content, gzip.open(compressed, "xb", compresslevel=1) as out:  # noqa: PTH123
-            shutil.copyfileobj(content, out, 1 << 20)
-        os.replace(compressed, os.path.realpath(target))  # noqa: PTH105
-    except OSError:
-        if os.path.exists(compressed):  # noqa: PTH110
-            os.unlink(compressed)  # noqa: PTH108
-        raise
-    os.unlink(source)  # noqa: PTH108

@@ -1,55 +1,86 @@
 //! The file: a whole trace after each write, whatever becomes of the process.
 
-use std::fs::File;
+use flate2::{Compression, write::GzEncoder};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 #[derive(Debug)]
 pub(super) struct TraceFile {
     file: File,
-    /// Where the ending begins, which the next text takes the place of; none in what is no regular file, where nothing can
-    /// be taken back and the ending is written once.
-    end: Option<u64>,
+    /// A compressed file may be made of several, one after the other; each piece of text is one.
+    is_compressed: bool,
+    /// None in what is no regular file, where nothing can be taken back and the ending is written once.
+    ending: Option<Ending>,
+}
+
+/// What the next text takes the place of.
+#[derive(Debug, Default)]
+struct Ending {
+    at: u64,
+    bytes: Vec<u8>,
 }
 
 impl TraceFile {
+    /// Makes a file, for its owner only; one that is there keeps its permissions. It is compressed if its name ends in
+    /// `.gz`.
+    ///
     /// # Errors
     /// If there can be no such file.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
-        let file = File::options().write(true).create(true).truncate(true).open(path)?;
-        let end = file.metadata()?.is_file().then_some(0);
-        Ok(Self { file, end })
+        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        let ending = file.metadata()?.is_file().then(Ending::default);
+        let is_compressed = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
+        Ok(Self { file, is_compressed, ending })
     }
 
     /// Writes text after what there is, and an ending after that.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If it cannot be written. What was in a regular file before is then still there, and whole.
     pub(super) fn append(&mut self, text: &str, ending: &str, is_last: bool) -> io::Result<()> {
-        match &mut self.end {
-            Some(end) => {
-                // In one piece, so that there is hardly a moment at which the file has no ending.
-                self.file.write_all_at([text, ending].concat().as_bytes(), *end)?;
-                *end += text.len() as u64;
-                // The last ending may have been longer.
-                self.file.set_len(*end + ending.len() as u64)
-            }
-            None => {
-                self.file.write_all(text.as_bytes())?;
-                self.file.write_all(if is_last { ending.as_bytes() } else { b"" })
-            }
+        let text = self.encode(text)?;
+        let bytes = self.encode(ending)?;
+        let Some(old) = &mut self.ending else {
+            self.file.write_all(&text)?;
+            return self.file.write_all(if is_last { &bytes } else { &[] });
+        };
+        let put = |parts: &[&[u8]]| -> io::Result<()> {
+            // In one piece, so that there is hardly a moment at which the file has no ending. The last one may have been longer.
+            let all = parts.concat();
+            self.file.write_all_at(&all, old.at)?;
+            self.file.set_len(old.at + all.len() as u64)
+        };
+        // The old ending needs no more of the disk than it had.
+        put(&[&text, &bytes]).inspect_err(|_| drop(put(&[&old.bytes])))?;
+        *old = Ending { at: old.at + text.len() as u64, bytes };
+        Ok(())
+    }
+
+    fn encode(&self, text: &str) -> io::Result<Vec<u8>> {
+        if !self.is_compressed || text.is_empty() {
+            return Ok(text.as_bytes().to_owned());
         }
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text.as_bytes())?;
+        encoder.finish()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::PathBuf;
+
+    /// A path that no other test has.
+    fn path(name: &str) -> PathBuf {
+        std::env::temp_dir().join(format!("mindtorch-{}-{name}", std::process::id()))
+    }
 
     #[test]
     fn an_ending_gives_way_to_what_follows() {
-        let path = std::env::temp_dir().join(format!("mindtorch-trace-file-{}", std::process::id()));
+        let path = path("trace-file");
         std::fs::write(&path, "what was there before, and is longer").unwrap();
         let mut file = TraceFile::create(&path).unwrap();
         let text = || std::fs::read_to_string(&path).unwrap();
@@ -63,9 +94,21 @@ mod tests {
     }
 
     #[test]
+    fn a_compressed_file_is_whole_after_each_piece() {
+        let path = path("trace-file.json.gz");
+        let mut file = TraceFile::create(&path).unwrap();
+        let text = || io::read_to_string(flate2::read::MultiGzDecoder::new(File::open(&path).unwrap())).unwrap();
+        file.append("a", "long ending", false).unwrap();
+        assert_eq!(text(), "along ending");
+        file.append("b", "end", true).unwrap();
+        assert_eq!(text(), "abend");
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
     fn what_cannot_be_taken_back_gets_one_ending() {
         let mut file = TraceFile::create(Path::new("/dev/null")).unwrap();
-        assert_eq!(file.end, None);
+        assert!(file.ending.is_none());
         file.append("a", "end", false).unwrap();
         file.append("b", "end", true).unwrap();
     }

@@ -23,7 +23,7 @@ pub(super) struct Log {
     threads: FxHashMap<u32, Thread>,
     start_ms: u64,
     start: Instant,
-    /// Why text was lost. Nothing is recorded after that.
+    /// Why text is not in the file. Nothing is recorded after that, until it is.
     failure: Option<io::Error>,
 }
 
@@ -86,32 +86,30 @@ impl Log {
         let Some(at) = open.iter().rposition(|node| node.id == id) else { return };
         let mut node = open.remove(at);
         node.outputs = outputs;
-        if self.failure.is_none() {
-            node.write(&mut self.text);
-            self.text.push_str(",\n");
+        if self.failure.is_some() {
+            return;
         }
-        if self.text.len() >= FULL
-            && let Err(error) = self.write(false)
-        {
-            self.failure = Some(error);
+        node.write(&mut self.text);
+        self.text.push_str(",\n");
+        if self.text.len() >= FULL {
+            self.failure = self.write(false).err();
         }
     }
 
     /// Puts all that there is into the file, which is a whole trace then.
     ///
     /// # Errors
-    /// If it cannot be written, or something could not before.
+    /// If it cannot be written: then it is kept for the next time. Also if something could not be written before.
     pub(super) fn flush(&mut self, is_last: bool) -> io::Result<()> {
-        match &self.failure {
-            // Errors cannot be cloned, and this one may be asked for again.
-            Some(error) => Err(error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)),
-            None => self.write(is_last),
-        }
+        let written = self.write(is_last);
+        self.failure.take().map_or(written, Err)
     }
 
     fn write(&mut self, is_last: bool) -> io::Result<()> {
-        let text = std::mem::take(&mut self.text);
-        self.file.append(&text, &self.ending(), is_last)
+        let ending = self.ending();
+        self.file.append(&self.text, &ending, is_last)?;
+        self.text = String::new();
+        Ok(())
     }
 
     /// The end of the file as of now. What is under way is part of it, so that there is a node for everyone's parent.

@@ -74,21 +74,31 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Makes the file, with nothing in it yet. `time` is for people to read; `start_ms` is the time of the clock that all
-    /// later times are of. None if there is a trace already.
+    /// Makes the file, with nothing in it yet, for its owner only; it is compressed if its name ends in `.gz`. `time` is for
+    /// people to read; `start_ms` is the time of the clock that all later times are of. None if there is a trace already.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// If the file cannot be written. Then there is none, unless there was one before.
     pub fn create(path: &Path, time: &str, start_ms: u64) -> io::Result<Option<Self>> {
         static LAST: AtomicU64 = AtomicU64::new(0);
         fork::watch();
+        if lock().is_some() {
+            return Ok(None);
+        }
+        let was_there = path.symlink_metadata().is_ok();
+        let generation = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+        // Not under the lock, which forks take: to open a pipe is to wait for whoever reads it.
+        let mut new = Log::new(generation, TraceFile::create(path)?, time, start_ms);
+        if let Err(error) = new.flush(false) {
+            if !was_there {
+                let _ = std::fs::remove_file(path);
+            }
+            return Err(error);
+        }
         let mut log = lock();
         if log.is_some() {
             return Ok(None);
         }
-        let generation = LAST.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut new = Log::new(generation, TraceFile::create(path)?, time, start_ms);
-        new.flush(false)?;
         *log = Some(new);
         Ok(Some(Self { generation }))
     }
