@@ -8,7 +8,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use mindtorch_profiler::spool::{Entry, Spool, SpoolClock, SpoolCut, SpoolEdge, SpoolSettings, SpoolSpan, SpoolStep};
-use mindtorch_profiler::{Capture, Device, MemoryRole, MemoryUse, spool};
+use mindtorch_profiler::{Capture, Device, MemoryRole, MemoryUse, Trace, spool};
 use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -136,4 +136,10 @@ fuzz_target!(|input: &[u8]| {
         }
     }
     assert!(kept <= log.len() + records.len());
+    // And a trace can be made of it, whatever it says.
+    for found in Trace::recover(&original.session).expect("it was read before") {
+        let trace = found.expect("it was read before").trace;
+        assert!(trace.spans().all(|span| span.end_ns() <= trace.duration_ns()));
+        std::hint::black_box(trace.key_averages());
+    }
 });

@@ -161,6 +161,12 @@ impl TickScale {
         u64::try_from(i128::from(self.origin_ticks) + ticks).unwrap_or(0).max(1)
     }
 
+    /// The latest point that is no more than so many nanoseconds after this one.
+    pub(crate) fn ticks_after(&self, from: u64, ns: u64) -> u64 {
+        let ticks = (u128::from(ns) << Self::SHIFT) / u128::from(self.multiplier.max(1));
+        from.saturating_add(u64::try_from(ticks).unwrap_or(u64::MAX))
+    }
+
     /// Nanoseconds from one point to a later one; 0 if it is not later.
     #[inline]
     pub(crate) fn ns_between(&self, from: u64, to: u64) -> u64 {

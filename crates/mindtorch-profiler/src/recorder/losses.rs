@@ -26,7 +26,8 @@ const OTHER_THREADS: u32 = 0;
 impl Losses {
     /// The number of events that are not there, as far as it is known: nobody counts what happens after recording ended.
     pub fn events(&self) -> u64 {
-        self.unrecorded + self.unreadable + self.dropped.iter().map(|(_, events)| events).sum::<u64>()
+        let dropped = self.dropped.iter().fold(0, |sum: u64, (_, events)| sum.saturating_add(*events));
+        self.unrecorded.saturating_add(self.unreadable).saturating_add(dropped)
     }
 
     /// Counts events of a thread that were dropped.
@@ -35,7 +36,7 @@ impl Losses {
             return;
         }
         match self.dropped.iter().position(|(known, _)| *known == thread) {
-            Some(at) => self.dropped[at].1 += events,
+            Some(at) => self.dropped[at].1 = self.dropped[at].1.saturating_add(events),
             None if self.dropped.len() < MOST_THREADS || thread == OTHER_THREADS => self.dropped.push((thread, events)),
             None => self.drop_events(OTHER_THREADS, events),
         }

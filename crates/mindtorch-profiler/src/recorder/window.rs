@@ -138,4 +138,10 @@ impl Stream {
     pub(crate) fn empty(log: Arc<ThreadLog>) -> Self {
         Self { log, pieces: Vec::new(), from: 0, to: 0 }
     }
+
+    /// How many slots there are: not all that lie between, where some are gone.
+    pub(crate) fn slots(&self) -> u64 {
+        let slots = |piece: &Piece| piece.end().min(self.to).saturating_sub(piece.base().max(self.from));
+        self.pieces.iter().map(slots).sum()
+    }
 }

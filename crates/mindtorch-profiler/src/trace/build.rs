@@ -130,7 +130,7 @@ impl TraceBuilder {
         self.choose_carried();
         self.add_streams_of_carried(&mut streams);
         self.add_own_spans(&mut streams);
-        let slots: u64 = streams.iter().map(|stream| stream.to - stream.from).sum();
+        let slots: u64 = streams.iter().map(Stream::slots).sum();
         let own: usize = self.own_spans.values().map(Vec::len).sum();
         self.spans.reserve(slots as usize + self.contents.carried.len() + own);
         for stream in &streams {

@@ -19,7 +19,7 @@ pub(super) fn for_each_record(
     for piece in &stream.pieces {
         let base = piece.base();
         let mut index = stream.from.saturating_sub(base) as usize;
-        let end = (stream.to.min(piece.end()) - base) as usize;
+        let end = stream.to.min(piece.end()).saturating_sub(base) as usize;
         let slots = match piece {
             Piece::Resident(chunk) => Slots::Chunk(chunk),
             Piece::Loaded(chunk) => Slots::Loaded(chunk),

@@ -48,12 +48,20 @@ impl Trace {
     }
 }
 
+/// No recording is longer than this, 52 days: a file that says so is wrong, and sums of times might overflow.
+const LONGEST_NS: u64 = 1 << 52;
+
 fn recovered(mut contents: SpoolContents) -> Recovered {
     let _quiet = Quiet::new();
     let (path, damage) = (contents.path.clone(), contents.damage.clone());
     let pid = contents.begin.map_or(0, |begin| begin.pid);
     let scale = contents.clock.map_or(TickScale::identity(), |clock| TickScale::of_spool(&clock));
-    let mut trace = TraceBuilder::new(window(&mut contents), scale).build();
+    let mut window = window(&mut contents);
+    let latest = scale.ticks_after(window.edges[0].cut.ticks, LONGEST_NS);
+    if window.to.ticks > latest {
+        window.to = Arc::new(Cut::new(latest, window.to.lost, window.to.positions().to_vec()));
+    }
+    let mut trace = TraceBuilder::new(window, scale).build();
     trace.header.pid = pid;
     // What a file does not say is not to be found out here.
     trace.header.origin.device_properties = Some("[]".to_owned());
@@ -109,7 +117,7 @@ fn window(contents: &mut SpoolContents) -> WindowContents {
 }
 
 fn carried(contents: &SpoolContents, streams: &[Stream], ids: &Ids) -> Vec<CarriedSpan> {
-    let carried = contents.carried.iter().map(|span| {
+    let carried = contents.carried.iter().filter(|span| span.position < LAST_POSITION).map(|span| {
         let known =
             streams.iter().find(|stream| stream.log.serial == span.serial).map(|stream| Arc::clone(&stream.log));
         let log = known.unwrap_or_else(|| Arc::new(ThreadLog::new(span.serial, 0, None)));
@@ -125,7 +133,7 @@ fn carried(contents: &SpoolContents, streams: &[Stream], ids: &Ids) -> Vec<Carri
 fn losses(contents: &SpoolContents) -> Losses {
     let mut losses = Losses::default();
     for gap in &contents.damage.gaps {
-        losses.drop_events(gap.serial, gap.to - gap.from);
+        losses.drop_events(gap.serial, gap.to.saturating_sub(gap.from).min(LAST_POSITION));
     }
     losses.unreadable = contents.damage.blocks.iter().map(|block| u64::from(block.unreadable)).sum();
     losses
@@ -159,11 +167,14 @@ fn first_ticks(stream: &Stream) -> Option<u64> {
     chunk.slots.first().map(|words| words[0])
 }
 
+/// No thread gets as far as this: what says so is not ours, and sums of it might overflow.
+const LAST_POSITION: u64 = 1 << 62;
+
 /// A thread's records, with the ids of this process. Also moves `latest` to the latest time in them.
 fn stream(thread: spool::SpoolThread, ids: &Ids, latest: &mut u64) -> Stream {
     let log = Arc::new(ThreadLog::new(thread.serial, thread.os_id, thread.name.as_deref()));
     let mut pieces = Vec::new();
-    for mut block in thread.blocks {
+    for mut block in thread.blocks.into_iter().filter(|block| block.base < LAST_POSITION) {
         ids.map_records(&mut block.slots, latest);
         pieces.push(Piece::Loaded(Arc::new(LoadedChunk { base: block.base, slots: block.slots })));
     }
