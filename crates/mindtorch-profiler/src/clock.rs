@@ -167,6 +167,11 @@ impl TickScale {
         from.saturating_add(u64::try_from(ticks).unwrap_or(u64::MAX))
     }
 
+    /// The fewest ticks that are a nanosecond, or more.
+    pub(crate) fn nanosecond(&self) -> u64 {
+        (1u64 << Self::SHIFT).div_ceil(self.multiplier.max(1))
+    }
+
     /// Nanoseconds from one point to a later one; 0 if it is not later.
     #[inline]
     pub(crate) fn ns_between(&self, from: u64, to: u64) -> u64 {

@@ -148,6 +148,28 @@ fn one_that_was_not_stopped_is_left() {
 }
 
 #[test]
+fn the_last_that_was_recorded_lies_in_what_was_open() {
+    let directory = tempfile::tempdir().unwrap();
+    let clock = ManualClock::starting_at(1_000);
+    let recorder = Recorder::with_manual_clock(&clock);
+    let mut thread = recorder.thread(7, None);
+    let session = everything(&recorder).spool_dir(directory.path()).unwrap().start();
+    let mut begin = |name: &str| {
+        clock.advance(1);
+        thread.begin(&SpanArgs::new(SpanKind::Op, Name::new(name))).unwrap()
+    };
+    let _outer = begin("outer");
+    let _inner = begin("inner");
+    let (device, stack, role) = (Device::Cpu, Stack::NONE, MemoryRole::Activation);
+    thread.memory(&Memory { address: 64, bytes: 10, device, allocated: 10, reserved: 0, stack, role });
+    drop(session);
+    let left = recovered(directory.path());
+    let inner = left.trace.spans().find(|span| span.name() == "inner").unwrap();
+    assert_eq!(inner.parent().map(|parent| parent.name().to_owned()), Some("outer".to_owned()));
+    assert_eq!(inner.cpu_memory(), 10);
+}
+
+#[test]
 fn only_one_session_at_a_time_has_files() {
     let directory = tempfile::tempdir().unwrap();
     let recorder = Recorder::with_manual_clock(&ManualClock::starting_at(1));

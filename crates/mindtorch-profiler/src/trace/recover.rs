@@ -56,7 +56,7 @@ fn recovered(mut contents: SpoolContents) -> Recovered {
     let (path, damage) = (contents.path.clone(), contents.damage.clone());
     let pid = contents.begin.map_or(0, |begin| begin.pid);
     let scale = contents.clock.map_or(TickScale::identity(), |clock| TickScale::of_spool(&clock));
-    let mut window = window(&mut contents);
+    let mut window = window(&mut contents, &scale);
     let latest = scale.ticks_after(window.edges[0].cut.ticks, LONGEST_NS);
     if window.to.ticks > latest {
         window.to = Arc::new(Cut::new(latest, window.to.lost, window.to.positions().to_vec()));
@@ -68,7 +68,7 @@ fn recovered(mut contents: SpoolContents) -> Recovered {
     Recovered { path, pid, trace, damage }
 }
 
-fn window(contents: &mut SpoolContents) -> WindowContents {
+fn window(contents: &mut SpoolContents, scale: &TickScale) -> WindowContents {
     let ids = Ids::new(contents);
     let threads = std::mem::take(&mut contents.threads);
     let mut latest = 0;
@@ -80,7 +80,9 @@ fn window(contents: &mut SpoolContents) -> WindowContents {
         Some(end) => cut(end),
         None => {
             let positions = streams.iter().map(|stream| (stream.log.serial, stream.to)).collect();
-            Cut::new(latest.max(started.unwrap_or(0)), contents.lost_events, positions)
+            // After the last record, so that what it was made in is still open then.
+            let ticks = latest.max(started.unwrap_or(0)).saturating_add(scale.nanosecond());
+            Cut::new(ticks, contents.lost_events, positions)
         }
     };
     let settings = settings(contents, &ids);
