@@ -20,7 +20,7 @@ COUNTS := $(NEED_VALGRIND) && \
 	$(CARGO) build --release --quiet -p mindtorch-python -p mindtorch-counts --bin mindtorch-counts && \
 	"$(TARGET)/release/mindtorch-counts"
 
-.PHONY: help demo test lint count count-update count-where count-python bench bench-runtime test-torch test-readers clean
+.PHONY: help demo test lint count count-update count-where count-python bench bench-runtime soak test-torch test-readers clean
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made.
@@ -64,6 +64,10 @@ bench: $(TORCH_VENV)/.installed ## Measure the profiler beside PyTorch's and oth
 
 bench-runtime: $(TORCH_VENV)/.installed ## Measure operators and training beside PyTorch.
 	KINETO_LOG_LEVEL=6 $(TORCH_VENV)/bin/python benches/runtime.py
+
+soak: $(VENV)/.installed ## Record much, for long, and kill processes that record, in some 5 minutes; SOAK=--quick: a tenth.
+	$(CARGO) run --release --quiet -p mindtorch-soak -- $(SOAK)
+	MINDTORCH_KILLS=$(if $(filter --quick,$(SOAK)),100,1000) $(BIN)/python -m pytest -q -s tests/faults/test_kill.py
 
 test-torch: $(TORCH_VENV)/.installed ## Compare with PyTorch, which this installs (several GB).
 	KINETO_LOG_LEVEL=6 $(TORCH_VENV)/bin/python -m pytest tests/torch
