@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import threading
@@ -84,8 +85,8 @@ class flight_recorder:
             max_bytes=max_bytes,
             when_full="ring",
         )
-        self._count = 0
-        self._counting = threading.Lock()
+        # One step, and so no lock: a signal's handler may come in the middle of what it interrupts.
+        self._counts = itertools.count(1)
         self._undo: list[Callable[[], object]] = []
 
     @property
@@ -151,10 +152,7 @@ class flight_recorder:
         template = self.path if path is None else os.fsdecode(path)
         if template is None:
             raise ValueError("this flight recorder has no path of its own: dump(path) needs one")
-        with self._counting:
-            self._count += 1
-            count = self._count
-        name = template.replace("{pid}", str(os.getpid())).replace("{count}", str(count))
+        name = template.replace("{pid}", str(os.getpid())).replace("{count}", str(next(self._counts)))
         self.trace().export(name)
         return name
 
