@@ -5,7 +5,7 @@ written elsewhere; the program goes on; nothing is left half written, or under a
 each kind of fault is tested, here and elsewhere:
 
 =========================================  ============================================================================
-disk full                                  test_disks.py
+disk full                                  test_disks.py, ../profiler/test_spool.py
 killed in the middle of an export          test_disks.py
 directory read-only, closed, vanished      test_directories.py
 permission denied                          test_directories.py

@@ -7,13 +7,15 @@ import os
 import resource
 import signal
 import subprocess
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.faults.support import EXPORTS, FORK, TIMELINE, in_child, names_in, recorded
 from tests.profiler.execution_traces import nodes_of
-from tests.profiler.support import scope, spans, torch, trace_of
+from tests.profiler.support import scope, scopes, spans, torch, trace_of
 
+from mindtorch_v2.autograd import profiler as autograd_profiler
 from mindtorch_v2.profiler import ExecutionTraceObserver, profile, record_function
 
 if TYPE_CHECKING:
@@ -112,6 +114,36 @@ def test_a_disk_that_fills_up(small_disk: Path, tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == "precious"
     assert names_in(small_disk) == ["trace.json"]
     assert len(spans(trace_of(prof, tmp_path))) == 2000
+
+
+@pytest.mark.parametrize("is_error", [False, True], ids=["warned", "warnings are errors"])
+def test_a_recording_that_spills_to_a_full_disk_ends_early_and_says_so(is_error: bool, tmp_path: Path) -> None:
+    words = "ended early: cannot write to the file that it spills to: File too large"
+
+    def child() -> None:
+        limit_files_to(1 << 20)
+        repeated = record_function("work")
+        prof = profile(max_bytes=1 << 20, spill_dir=tmp_path)
+        prof.start()
+        for _ in range(300_000):
+            with repeated:
+                pass
+        if is_error:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                with pytest.raises(UserWarning, match=words):
+                    prof.stop()
+        else:
+            with pytest.warns(UserWarning, match=words):
+                prof.stop()
+        assert not autograd_profiler._is_profiler_enabled
+        assert 10_000 < len(prof.events()) < 300_000
+        with prof:
+            scope("again")
+        assert scopes(prof) == ["again"]
+
+    assert in_child(child) == 0
+    assert names_in(tmp_path) == []
 
 
 def test_a_handler_whose_disk_is_full_keeps_the_recording(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tests.faults.support import FORK, TIME_LIMIT_S, Interruption, in_child, nam
 from tests.profiler.support import CYCLES_CLEAR_EVENTS, read_json, scope, scopes, spans
 
 from mindtorch_v2.autograd import profiler as autograd_profiler
-from mindtorch_v2.profiler import ProfilerAction, _KinetoProfile, profile
+from mindtorch_v2.profiler import ProfilerAction, _KinetoProfile, flight_recorder, profile
 from mindtorch_v2.profiler._errors import NotStartedError
 
 if TYPE_CHECKING:
@@ -227,6 +227,16 @@ def test_a_look_at_what_was_recorded(look: str, tmp_path: Path) -> None:
         assert names_in(tmp_path) == ["trace.json"]
 
     at_every_instruction(make, lambda prof: LOOKS[look](prof, path), interrupt, check)
+
+
+def test_a_flight_recorder_that_is_written_while_it_is_written(tmp_path: Path) -> None:
+    recorder = flight_recorder(path=tmp_path / "{count}.json")
+    with recorder:
+        scope("work")
+        written = at_every_instruction(
+            lambda: recorder, lambda made: made.dump(), lambda made: made.dump(), lambda made: made.dump()
+        )
+    assert len(names_in(tmp_path)) == 3 * written + 2
 
 
 class Timer:
