@@ -77,7 +77,7 @@ impl Damage {
     }
 }
 
-/// In words, with commas between: `the recording was not stopped, 17 bytes of the log are not readable from byte 400 on`.
+/// In words: `the recording was not stopped; slots missing: 12, the first of thread 1 at position 40`.
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
@@ -85,38 +85,68 @@ impl fmt::Display for Damage {
             parts.push("the recording was not stopped".to_owned());
         }
         if let Some(LogDamage { offset, bytes, fault }) = self.log {
-            let why = match fault {
-                LogFault::Torn => "broke off there",
-                LogFault::Changed => "was changed there",
+            let what = match fault {
+                LogFault::Torn => "breaks off",
+                LogFault::Changed => "was changed",
             };
-            parts.push(format!("{bytes} bytes of the log are not readable, which {why}, at byte {offset}"));
+            parts.push(format!("the log {what} at byte {offset}, bytes not readable: {bytes}"));
         }
         if self.unwritten_entries > 0 {
-            parts.push(format!("{} entries of the log could not be written", self.unwritten_entries));
+            parts.push(format!("entries of the log that could not be written: {}", self.unwritten_entries));
         }
         if let Some(first) = self.lost_headers.first() {
             let count = self.lost_headers.len();
-            parts.push(format!("{count} headers of blocks are not readable, the first at byte {first}"));
+            parts.push(format!("headers of blocks not readable: {count}, the first at byte {first}"));
         }
         if let Some(BlockDamage { serial, offset, .. }) = self.blocks.first() {
-            let unreadable: u64 = self.blocks.iter().map(|block| u64::from(block.unreadable)).sum();
-            let count = self.blocks.len();
-            parts.push(format!(
-                "{count} blocks are damaged and {unreadable} of their slots not readable, the first at byte {offset}, of \
-                 thread {serial}"
-            ));
+            let (count, unreadable) = (self.blocks.len(), self.blocks.iter().map(|block| u64::from(block.unreadable)));
+            let slots = unreadable.sum::<u64>();
+            let first = format!("the first at byte {offset}, of thread {serial}");
+            parts.push(format!("blocks damaged: {count}, {first}, slots not readable: {slots}"));
         }
         if let Some(offset) = self.records_unread {
-            parts.push(format!("the records file has no blocks for long from byte {offset} on"));
+            parts.push(format!("the records end with nothing, from byte {offset} on not looked at"));
         }
         if let Some(Gap { serial, from, .. }) = self.gaps.first() {
             let slots = self.gaps.iter().fold(0u64, |sum, gap| sum.saturating_add(gap.to - gap.from));
-            parts.push(format!("{slots} slots are missing, the first of thread {serial} at position {from}"));
+            parts.push(format!("slots missing: {slots}, the first of thread {serial} at position {from}"));
         }
         if let Some(first) = self.unknown_threads.first() {
             let count = self.unknown_threads.len();
-            parts.push(format!("{count} threads are not known by the log, the first is {first}"));
+            parts.push(format!("threads that the log does not know: {count}, the first is {first}"));
         }
-        if parts.is_empty() { write!(f, "nothing is missing") } else { write!(f, "{}", parts.join(", ")) }
+        if parts.is_empty() { write!(f, "nothing is missing") } else { write!(f, "{}", parts.join("; ")) }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_that_is_missing_is_told() {
+        let all = Damage {
+            log: Some(LogDamage { offset: 400, bytes: 17, fault: LogFault::Torn }),
+            unwritten_entries: 2,
+            lost_headers: vec![65_536],
+            blocks: vec![BlockDamage { serial: 1, base: 0, offset: 131_072, kept: 3, unreadable: 5 }; 2],
+            records_unread: Some(1 << 40),
+            gaps: vec![Gap { serial: 1, from: 40, to: 52 }, Gap { serial: 2, from: 0, to: u64::MAX }],
+            unknown_threads: vec![3],
+            is_ended: false,
+        };
+        let expected = [
+            "the recording was not stopped",
+            "the log breaks off at byte 400, bytes not readable: 17",
+            "entries of the log that could not be written: 2",
+            "headers of blocks not readable: 1, the first at byte 65536",
+            "blocks damaged: 2, the first at byte 131072, of thread 1, slots not readable: 10",
+            "the records end with nothing, from byte 1099511627776 on not looked at",
+            "slots missing: 18446744073709551615, the first of thread 1 at position 40",
+            "threads that the log does not know: 1, the first is 3",
+        ];
+        assert_eq!(all.to_string(), expected.join("; "));
+        assert!(!all.is_none() && !Damage::default().is_none());
+        assert!(Damage { is_ended: true, ..Damage::default() }.is_none());
     }
 }

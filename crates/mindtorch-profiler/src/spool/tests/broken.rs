@@ -115,11 +115,6 @@ fn a_sealed_block_that_changed_is_kept_as_far_as_it_makes_sense() {
     let found = (damaged.serial, damaged.offset, damaged.kept, damaged.unreadable as usize);
     assert_eq!(found, (1, first, 2, records.len() - 2));
     assert_eq!(read.damage.gaps[0].to, records.len() as u64);
-    let words = read.damage.to_string();
-    assert!(
-        words.contains("1 blocks are damaged and 16 of their slots not readable, the first at byte 131072"),
-        "{words}"
-    );
 }
 
 #[test]

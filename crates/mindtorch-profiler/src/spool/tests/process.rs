@@ -121,7 +121,10 @@ fn where_there_is_no_room_blocks_are_refused_and_entries_counted() {
     assert!(outcome.status.success(), "{outcome:?}");
     let read = read_soundly(&sessions(directory.path()).unwrap()[0]).unwrap();
     assert_eq!((read.names.len(), read.threads[0].blocks.len(), read.lost_events), (6, 16, 1));
-    assert_eq!(read.damage.to_string(), "the recording was not stopped, 4 entries of the log could not be written");
+    assert_eq!(
+        read.damage.to_string(),
+        "the recording was not stopped; entries of the log that could not be written: 4"
+    );
 }
 
 #[test]
