@@ -297,5 +297,9 @@ mod tests {
         log.file.set_len(log.end + 4096).unwrap();
         let expected = LogDamage { offset: log.end, bytes: 4096, fault: LogFault::Changed };
         assert_eq!(read(log.file()).1, Some(expected));
+        // Nor is one without a kind, whatever its checksum says.
+        let sum = checksum::of_entry([0; 4], &[]).to_ne_bytes();
+        log.file.write_all_at(&sum, log.end + 4).unwrap();
+        assert_eq!(read(log.file()).1, Some(expected));
     }
 }
