@@ -2,11 +2,13 @@
 
 mod support;
 
+use mindtorch_profiler::spool::{Entry, Spool, SpoolCut, SpoolEdge};
 use mindtorch_profiler::{
     Capture, Device, DeviceSpan, Error, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Recovered, Session,
     SpanArgs, SpanKind, Stack, ThreadWriter, Trace, record_function,
 };
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use support::in_own_process_with;
 
 /// Every kind of record, with all that it can have.
@@ -220,4 +222,24 @@ fn a_process_that_aborts_leaves_what_it_recorded() {
     assert_eq!((work, left.trace.span_count()), (20_000, 20_001));
     assert_eq!(left.trace.threads().len(), 5);
     assert_eq!(left.damage.to_string(), "the recording was not stopped");
+}
+
+#[test]
+fn what_lies_after_the_end_or_far_beyond_the_beginning_is_no_trouble() {
+    let directory = tempfile::tempdir().unwrap();
+    let spool = Spool::create(directory.path()).unwrap();
+    let cut = |ticks, position| SpoolCut { ticks, lost: 0, positions: vec![(1, position)] };
+    let edge = SpoolEdge { cut: cut(1, 0), capture: Capture::CPU, blocks: Vec::new() };
+    spool.log_all([Entry::Thread { serial: 1, os_id: 1, name: None }, Entry::Edge(edge)]);
+    // Another session went on, and its thread took a block after the cut.
+    spool.log(Entry::End(cut(9, 1 << 40)));
+    for base in [1 << 39, 1 << 41] {
+        let slot = &spool.block(1, base, 1).unwrap();
+        let [[begin, end, head, _]] = slot.slots() else { panic!("it has one slot") };
+        begin.store(5, Ordering::Relaxed);
+        end.store(6, Ordering::Relaxed);
+        head.store(1, Ordering::Release);
+        slot.seal(1, 1);
+    }
+    assert_eq!(recovered(directory.path()).trace.span_count(), 1);
 }
