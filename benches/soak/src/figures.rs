@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// What a row took.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Figures {
     /// Events, or sessions.
     pub(crate) done: u64,
@@ -45,7 +45,7 @@ impl Figures {
 /// A line for each figure: its name and the number.
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut figures = self.clone();
+        let mut figures = *self;
         let values = figures.fields();
         Self::NAMES.iter().zip(values).try_for_each(|(name, value)| writeln!(f, "{name} {value}"))
     }

@@ -26,7 +26,11 @@ fn main() -> ExitCode {
         [] => run_all(1),
         ["--quick"] => run_all(10),
         [name] => find(name).map(|row| run(row, row.size)),
-        [name, size] => find(name).and_then(|row| Ok(run(row, size.parse().map_err(|_| USAGE.to_owned())?))),
+        [name, size] => find(name).and_then(|row| {
+            let size = size.parse().map_err(|_| USAGE.to_owned())?;
+            run(row, size);
+            Ok(())
+        }),
         _ => Err(USAGE.to_owned()),
     };
     match result {
