@@ -83,7 +83,8 @@ fn jumps() -> impl Strategy<Value = Vec<i64>> {
         2 => -2_000..2_000i64,
         1 => -HOUR..HOUR,
         1 => Just(i64::MIN),
-        1 => Just(i64::MAX / 64),
+        // Far, but so that sums of all times are still numbers.
+        1 => Just(1 << 46),
     ];
     prop::collection::vec(jump, 1..20)
 }
