@@ -151,14 +151,16 @@ impl Registry {
             }
         };
         for candidate in self.candidates(window) {
-            let piece = &mut self.threads[candidate.thread].pieces[candidate.piece];
-            let Piece::Resident(chunk) = &*piece else { continue };
+            let thread = &mut self.threads[candidate.thread];
+            let Piece::Resident(chunk) = thread.pieces[candidate.piece].clone() else { continue };
             if chunk.is_pinned() || chunk.is_mapped() {
                 continue;
             }
-            let stored = StoredChunk::store(chunk, &file)
+            // Its owner may have gone on since successors were taken. One that is not pinned has its link: it is stored first.
+            thread.take_successors();
+            let stored = StoredChunk::store(&chunk, &file)
                 .map_err(|error| format!("cannot write to the file that it spills to: {error}"))?;
-            *piece = Piece::Stored(Arc::new(stored));
+            thread.pieces[candidate.piece] = Piece::Stored(Arc::new(stored));
             self.windows[window].spilled_bytes += candidate.bytes;
             excess = excess.saturating_sub(candidate.bytes);
             if excess == 0 {
