@@ -302,3 +302,17 @@ fn threads_make_room_for_each_other() {
         assert_eq!(trace.span_count() + trace.lost_events() as usize, 6);
     });
 }
+
+#[test]
+fn a_thread_goes_on_while_another_spills_what_it_has_filled() {
+    check(1, |recorder, clock| {
+        let session = Session::builder().on(&recorder).activities(Capture::CPU).max_bytes(1).start();
+        let (mut one, mut other) = (recorder.thread(1, None), recorder.thread(2, None));
+        let own_clock = clock.clone();
+        let thread = thread::spawn(move || NAMES[..3].iter().for_each(|name| record(&mut one, &own_clock, name)));
+        NAMES[..3].iter().for_each(|name| record(&mut other, &clock, name));
+        thread.join().unwrap();
+        let trace = session.stop();
+        assert_eq!((trace.span_count(), trace.lost_events()), (6, 0));
+    });
+}
