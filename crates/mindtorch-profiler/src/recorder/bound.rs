@@ -1,8 +1,8 @@
 //! How much memory a recording may take, and what happens when it would take more.
 //!
 //! A thread that has filled a chunk adds it to what the recorder holds. Only if that passes a mark, which is set so that
-//! no window can have passed its bound before, does anyone look at the windows, under the registry's lock. It is the only time
-//! that a recording thread takes that lock, or writes to a file.
+//! no window can have passed its bound before, does anyone look at the windows, under the registry's lock. But for its first
+//! event, it is the only time that a recording thread takes that lock, or writes to a file.
 
 use super::Recorder;
 use super::chunk::{Chunk, FULL};
