@@ -17,15 +17,15 @@ pub(crate) struct Figures {
     pub(crate) file_bytes: u64,
     /// The most memory that the process had until recording ended.
     pub(crate) peak: u64,
-    /// The most until a trace was made of it, if one was.
-    pub(crate) peak_with_trace: u64,
+    /// The memory that is the process's own, and in no file, with the trace.
+    pub(crate) with_trace: u64,
     /// How much more memory the process had at the end than after a tenth.
     pub(crate) growth: u64,
 }
 
 impl Figures {
     const NAMES: [&str; 9] =
-        ["done", "nanoseconds", "kept", "dropped", "memory_held", "file_bytes", "peak", "peak_with_trace", "growth"];
+        ["done", "nanoseconds", "kept", "dropped", "memory_held", "file_bytes", "peak", "with_trace", "growth"];
 
     fn fields(&mut self) -> [&mut u64; 9] {
         [
@@ -36,7 +36,7 @@ impl Figures {
             &mut self.memory_held,
             &mut self.file_bytes,
             &mut self.peak,
-            &mut self.peak_with_trace,
+            &mut self.with_trace,
             &mut self.growth,
         ]
     }
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn figures_survive_as_text() {
-        let figures = Figures { done: 7, peak: 3, peak_with_trace: 4, growth: u64::MAX, ..Figures::default() };
+        let figures = Figures { done: 7, peak: 3, with_trace: 4, growth: u64::MAX, ..Figures::default() };
         assert_eq!(figures.to_string().parse(), Ok(figures));
         assert!("done 7".parse::<Figures>().is_err());
     }

@@ -41,7 +41,7 @@ fn cells(figures: &Figures) -> [String; 10] {
         mib(figures.memory_held),
         or_none(figures.file_bytes),
         mib(figures.peak),
-        or_none(figures.peak_with_trace),
+        or_none(figures.with_trace),
         mib(figures.growth),
     ]
 }

@@ -12,6 +12,21 @@ pub(crate) fn peak() -> u64 {
     status("VmHWM:")
 }
 
+/// The memory that it has now which is in no file.
+pub(crate) fn private() -> u64 {
+    status("RssAnon:")
+}
+
+/// Makes it impossible to have more memory of its own, whether used or not, than so many bytes more than now.
+pub(crate) fn limit_growth_to(bytes: u64) {
+    let most = status("VmData:") + bytes;
+    let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+    // SAFETY: the call reads one struct.
+    #[expect(unsafe_code, reason = "the standard library does not set limits")]
+    let outcome = unsafe { libc::setrlimit(libc::RLIMIT_DATA, &raw const limit) };
+    assert_eq!(outcome, 0, "the system limits memory");
+}
+
 fn status(name: &str) -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").expect("the system tells what a process takes");
     let line = text.lines().find_map(|line| line.strip_prefix(name)).expect("it counts memory");

@@ -94,6 +94,7 @@
 mod allocator;
 mod capture;
 mod clock;
+mod column;
 mod error;
 mod export;
 mod inputs;

@@ -272,6 +272,48 @@ fn a_full_disk_ends_the_recording_and_loses_nothing() {
     });
 }
 
+/// The same under a limit of the system's to what the process has of its own.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_made_of_a_large_recording_is_no_larger_in_memory() {
+    in_own_process("what_is_made_of_a_large_recording_is_no_larger_in_memory", || {
+        const EVENTS: usize = 4 << 20;
+        let session = Session::builder().max_bytes(4 * MIB).start();
+        for _ in 0..EVENTS / 2 {
+            let _outer = mindtorch_profiler::record_function!("outer");
+            let _inner = mindtorch_profiler::record_function!("inner");
+        }
+        let recording = session.finish();
+        limit_growth_to(24 * MIB);
+        let trace = recording.into_trace();
+        assert_eq!((trace.span_count(), trace.lost_events()), (EVENTS, 0));
+        assert!(trace.memory_held() < MIB as usize, "{}", trace.memory_held());
+        let averages = trace.key_averages();
+        assert!(averages.rows().iter().map(|row| row.count).eq([EVENTS as u64 / 2; 2]));
+        assert!(trace.rows_by_time().eq(0..EVENTS as u32));
+        assert_eq!(trace.event_order().events().len(), EVENTS);
+        trace.export_chrome_trace("/dev/null").unwrap();
+        trace.export_perfetto_trace("/dev/null").unwrap();
+        let half = trace.filtered(&mindtorch_profiler::Filter::new().name("inner"));
+        assert_eq!(half.span_count(), EVENTS / 2);
+        assert_eq!(Trace::joined(&[&half, &half]).unwrap().span_count(), EVENTS);
+    });
+}
+
+/// Makes it impossible to have more memory of its own, whether used or not, than so many bytes more than now.
+#[cfg(target_os = "linux")]
+fn limit_growth_to(bytes: u64) {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let data = status.lines().find_map(|line| line.strip_prefix("VmData:")).unwrap();
+    let now = data.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024;
+    let limit = libc::rlimit { rlim_cur: now + bytes, rlim_max: now + bytes };
+    // SAFETY: the call reads one struct.
+    #[expect(unsafe_code, reason = "the standard library does not set limits")]
+    unsafe {
+        assert_eq!(libc::setrlimit(libc::RLIMIT_DATA, &raw const limit), 0);
+    }
+}
+
 /// Makes writing beyond a size an error, as a full disk does.
 #[cfg(unix)]
 fn limit_files_to(bytes: u64) {

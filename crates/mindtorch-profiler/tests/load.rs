@@ -44,7 +44,7 @@ fn load_error(text: &[u8]) -> LoadError {
 }
 
 fn spans_by_time(trace: &Trace) -> Vec<SpanRef<'_>> {
-    trace.rows_by_time().iter().map(|&row| trace.span(row as usize).unwrap()).collect()
+    trace.rows_by_time().map(|row| trace.span(row as usize).unwrap()).collect()
 }
 
 /// Torch shows operators that are one call with the one around them as one, and so does `repeated_operators`.

@@ -4,6 +4,7 @@
 //! however deep it is. Nothing here recurses, and nothing grows with the product of depth and number.
 
 use super::folded::StackMetric;
+use crate::column::Column;
 use crate::names::Stack;
 use crate::recorder::SpanKind;
 use crate::trace::{DeviceKind, Trace};
@@ -58,7 +59,8 @@ impl PathTree {
     fn add(&mut self, trace: &Trace, metric: StackMetric, frames: Frames) {
         let names: Vec<u32> = trace.names.iter().map(|name| self.frame(name)).collect();
         let mut stacks: FxHashMap<u32, u32> = FxHashMap::default();
-        let mut paths: Vec<u32> = Vec::with_capacity(trace.spans.len());
+        let _store = trace.store.enter();
+        let mut paths: Column<u32> = Column::with_capacity(trace.spans.len());
         for row in 0..trace.spans.len() {
             let stack = if frames == Frames::Source { trace.spans.stack.get(row) } else { 0 };
             let path = if stack != 0 {

@@ -1,20 +1,21 @@
 //! How much of a trace's times is the profiler's.
 
 use super::{EventCost, Overhead};
+use crate::column::Column;
 use crate::trace::{Recorded, TakenFrom, TakenOut, Trace};
 
 /// The profiler's own time, by row, as far as it is known.
 pub(crate) struct Spent {
     /// In the span's self time: what itself costs inside, and what all that it contains directly costs outside of it.
-    pub(crate) own: Vec<u64>,
+    pub(crate) own: Column<u64>,
     /// In what a filter has taken out of the span, with all that was inside of that; empty if nothing was.
-    pub(crate) taken_out: Vec<u64>,
+    pub(crate) taken_out: Column<u64>,
 }
 
 impl Spent {
     pub(crate) fn new(trace: &Trace, overhead: &Overhead) -> Self {
         let spans = &trace.spans;
-        let mut own = vec![0; spans.len()];
+        let mut own = Column::filled(0, spans.len());
         for (row, (&kind, &parent)) in spans.kind.iter().zip(&spans.parent).enumerate() {
             let cost = overhead.of(kind);
             own[row] += cost.inner_ns;
@@ -29,7 +30,7 @@ impl Spent {
         for span in uses.chain(trace.notes.sources.iter().map(|row| row.span)) {
             own[span as usize] += overhead.memory_use_ns;
         }
-        let mut spent = Self { own, taken_out: Vec::new() };
+        let mut spent = Self { own, taken_out: Column::new() };
         spent.add_taken_out(trace, overhead);
         spent
     }

@@ -13,6 +13,7 @@ use super::window::{CarriedSpan, Cut, Window, WindowId};
 use crate::capture::Capture;
 use crate::spool::SpillFile;
 use crate::sync::Arc;
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
 /// What happens when a recording has taken the memory that it may take.
@@ -39,6 +40,11 @@ pub(crate) struct Bound {
 impl Bound {
     /// The least that a window can be asked to stay within.
     pub(crate) const LEAST: u64 = if cfg!(loom) { 1 } else { 1 << 20 };
+
+    /// Where what does not fit into memory goes.
+    pub(crate) fn directory(&self) -> PathBuf {
+        self.file.as_ref().map_or_else(std::env::temp_dir, |file| file.directory().to_owned())
+    }
 
     /// How much is freed at a time: enough that it is not done at every turn, and no more than a small part.
     fn slack(&self) -> u64 {

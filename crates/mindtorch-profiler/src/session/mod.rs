@@ -8,10 +8,11 @@ pub use builder::SessionBuilder;
 pub use scope::OpenScope;
 
 use crate::capture::Capture;
+use crate::column::Store;
 use crate::quiet::{Quiet, QuietDrop};
 use crate::recorder::{
     Bound, CarriedSpan, Cut, Device, Losses, MemoryUse, OpenedWindow, Piece, RecordKinds, Recorder, Stream, WindowId,
-    WindowReading,
+    WindowReading, Words,
 };
 use crate::spool::Spool;
 use crate::sync::{Arc, Mutex, MutexGuard};
@@ -51,6 +52,8 @@ impl Drop for Session {
         self.quiet.begin();
     }
 }
+
+const SLOT_BYTES: u64 = size_of::<Words>() as u64;
 
 /// From so many on, those that a ring has nothing left of are forgotten.
 const MANY_STEPS: usize = 1024;
@@ -125,6 +128,15 @@ pub(crate) struct WindowContents {
     pub(crate) steps: Vec<StepMark>,
     pub(crate) streams: Vec<Stream>,
     pub(crate) losses: Losses,
+}
+
+impl WindowContents {
+    /// Where a trace of this goes. A recording that is larger than the memory it may take has a trace that is, too.
+    pub(crate) fn store(&self) -> Store {
+        let slots: u64 = self.streams.iter().map(Stream::slots).sum();
+        let bound = &self.settings.bound;
+        if slots * SLOT_BYTES <= bound.max_bytes { Store::default() } else { Store::files_in(&bound.directory()) }
+    }
 }
 
 impl Session {

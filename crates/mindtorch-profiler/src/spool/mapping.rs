@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 
@@ -28,7 +29,7 @@ impl Mapping {
     pub(super) fn shared(file: &File, offset: u64, bytes: usize) -> io::Result<Self> {
         let offset = libc::off_t::try_from(offset).map_err(io::Error::other)?;
         // SAFETY: a new mapping, at an address that the system chooses, touches no memory that is there.
-        let base = unsafe { map(std::ptr::null_mut(), bytes, libc::MAP_SHARED, file, offset) }?;
+        let base = unsafe { map(std::ptr::null_mut(), bytes, libc::MAP_SHARED, Some(file), offset) }?;
         let base = NonNull::new(base.cast::<AtomicU64>()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self { base, words: bytes / size_of::<u64>(), offset })
     }
@@ -46,7 +47,7 @@ impl Mapping {
         let place = self.base.as_ptr().cast();
         // SAFETY: exactly this mapping is replaced, by one of the same part of the same file, so that every reference
         // into it stays good.
-        unsafe { map(place, bytes, libc::MAP_PRIVATE | libc::MAP_FIXED, file, self.offset) }.map(|_| ())
+        unsafe { map(place, bytes, libc::MAP_PRIVATE | libc::MAP_FIXED, Some(file), self.offset) }.map(|_| ())
     }
 }
 
@@ -57,18 +58,71 @@ impl Drop for Mapping {
     }
 }
 
+/// Memory that is a new file without a name in a directory, which is gone when it is unmapped. Its pages are zero, and need
+/// no memory for longer than they are used.
+pub(crate) fn file_memory(directory: &Path, bytes: usize) -> io::Result<NonNull<[u8]>> {
+    let file = tempfile::tempfile_in(directory)?;
+    reserve(&file, 0, bytes)?;
+    // SAFETY: a new mapping, at an address that the system chooses, touches no memory that is there.
+    let base = unsafe { map(std::ptr::null_mut(), bytes, libc::MAP_SHARED, Some(&file), 0) }?;
+    pages(base, bytes)
+}
+
+/// Memory of its own mapping. It is zero.
+pub(crate) fn memory(bytes: usize) -> io::Result<NonNull<[u8]>> {
+    // SAFETY: as above.
+    let base = unsafe { map(std::ptr::null_mut(), bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, None, 0) }?;
+    pages(base, bytes)
+}
+
+fn pages(base: *mut libc::c_void, bytes: usize) -> io::Result<NonNull<[u8]>> {
+    let base = NonNull::new(base.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
+    Ok(NonNull::slice_from_raw_parts(base, bytes))
+}
+
+/// Gives memory back.
+///
+/// # Safety
+/// It is of [`file_memory`] or [`memory`], of this size, and no longer used.
+pub(crate) unsafe fn unmap(base: NonNull<u8>, bytes: usize) {
+    // SAFETY: by the caller.
+    unsafe { libc::munmap(base.as_ptr().cast(), bytes) };
+}
+
+/// Gives back what is behind the first `kept` bytes, and the room in the file that it takes.
+///
+/// # Safety
+/// As for [`unmap`], but only for what is behind these bytes.
+pub(crate) unsafe fn cut_off(base: NonNull<u8>, bytes: usize, kept: usize) {
+    // SAFETY: the call has no preconditions.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+    let kept = kept.next_multiple_of(page);
+    let end = bytes.next_multiple_of(page);
+    if kept < end {
+        // SAFETY: the pages are whole, mapped, and by the caller no longer used.
+        unsafe {
+            let tail = base.add(kept).as_ptr().cast();
+            // Not every file system can. Then the room is free when all of it is.
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            libc::madvise(tail, end - kept, libc::MADV_REMOVE);
+            libc::munmap(tail, end - kept);
+        }
+    }
+}
+
 /// # Safety
 /// With `MAP_FIXED`, what is mapped at `place` must be the caller's to replace.
 unsafe fn map(
     place: *mut libc::c_void,
     bytes: usize,
     flags: libc::c_int,
-    file: &File,
+    file: Option<&File>,
     offset: libc::off_t,
 ) -> io::Result<*mut libc::c_void> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: the descriptor is open; the caller answers for the place.
-    let mapped = unsafe { libc::mmap(place, bytes, protection, flags, file.as_raw_fd(), offset) };
+    let descriptor = file.map_or(-1, File::as_raw_fd);
+    // SAFETY: the descriptor is open, or none; the caller answers for the place.
+    let mapped = unsafe { libc::mmap(place, bytes, protection, flags, descriptor, offset) };
     if mapped == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(mapped) }
 }
 

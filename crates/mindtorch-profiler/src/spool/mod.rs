@@ -21,7 +21,7 @@ mod error;
 mod fields;
 mod layout;
 mod log;
-mod mapping;
+pub(crate) mod mapping;
 mod reader;
 mod records;
 mod settings;

@@ -13,7 +13,7 @@ use crate::recorder::Words;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A file for chunks that are not needed for now. Clones are the same file.
@@ -23,6 +23,7 @@ pub struct SpillFile(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     file: File,
+    directory: PathBuf,
     /// A forked child has the same file, in which it must not write.
     pid: u32,
     places: Mutex<Places>,
@@ -55,7 +56,12 @@ impl SpillFile {
         let usual = std::env::temp_dir();
         let dir = dir.unwrap_or(&usual);
         let file = tempfile::tempfile_in(dir).map_err(|error| Error::file("create a temporary file in", dir, error))?;
-        Ok(Self(Arc::new(Shared { file, pid: std::process::id(), places: Mutex::default() })))
+        Ok(Self(Arc::new(Shared {
+            file,
+            directory: dir.to_owned(),
+            pid: std::process::id(),
+            places: Mutex::default(),
+        })))
     }
 
     /// Stores the slots of a chunk, 2048 at most.
@@ -81,6 +87,11 @@ impl SpillFile {
         let bytes: Vec<u8> = slots.iter().flatten().flat_map(|word| word.to_ne_bytes()).collect();
         self.0.file.write_all_at(&bytes, block.offset())?;
         Ok(block)
+    }
+
+    /// Where it is, without a name.
+    pub fn directory(&self) -> &Path {
+        &self.0.directory
     }
 
     /// The locks of a forked child's parent may be held for ever.

@@ -223,6 +223,7 @@ impl Trace {
 
     /// The trace's events grouped by name and whatever else is asked for.
     pub fn averages(&self, by: GroupBy) -> Averages {
+        let _store = self.store.enter();
         self.averages_of(Grouping::of(self, by), None)
     }
 
@@ -231,6 +232,7 @@ impl Trace {
     ///
     /// See [`Overhead`] for an example.
     pub fn averages_without(&self, by: GroupBy, overhead: &Overhead) -> Averages {
+        let _store = self.store.enter();
         let mut grouping = Grouping::of(self, by);
         let overhead_ns = grouping.subtract(overhead);
         self.averages_of(grouping, Some(overhead_ns))
@@ -238,6 +240,7 @@ impl Trace {
 
     /// Every event as a group of its own, in the order of time.
     pub fn events(&self) -> Averages {
+        let _store = self.store.enter();
         self.averages_of(Grouping::single_events(self), None)
     }
 

@@ -7,13 +7,14 @@
 use super::group::{Group, Grouping};
 use super::times::{Row, Times};
 use super::visible::Visible;
+use crate::column::Column;
 use crate::overhead::{Overhead, Spent};
 use crate::trace::Trace;
 
 /// What goes from the times of each row that is shown.
 struct Cuts {
-    own: Vec<u64>,
-    whole: Vec<u64>,
+    own: Column<u64>,
+    whole: Column<u64>,
 }
 
 impl Cuts {
@@ -22,9 +23,9 @@ impl Cuts {
         let Spent { mut own, mut taken_out } = Spent::new(trace, overhead);
         give_to_owners(&mut own, visible);
         give_to_owners(&mut taken_out, visible);
-        let mut whole = vec![0; own.len()];
+        let mut whole = Column::filled(0, own.len());
         // How long the spans are that each contains directly; for filtered traces, where that and its self time are not all.
-        let mut contained = vec![0; taken_out.len()];
+        let mut contained = Column::filled(0, taken_out.len());
         // A parent comes before what it contains.
         for row in (0..own.len()).rev().filter(|&row| visible.owner(row) == Some(row)) {
             let self_ns = visible.self_ns(row, spans.self_ns.get(row));

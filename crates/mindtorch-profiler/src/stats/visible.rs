@@ -1,5 +1,6 @@
 //! Which spans averages show. The time of one that is not shown is that of the innermost that is shown then.
 
+use crate::column::Column;
 use crate::recorder::SpanKind;
 use crate::trace::{Nanos, Nesting, Trace};
 
@@ -10,7 +11,7 @@ pub(super) struct Visible(Option<Shown>);
 
 struct Shown {
     /// For every row the row that has what it allocated and launched: itself, or the innermost around it that is shown.
-    owners: Vec<u32>,
+    owners: Column<u32>,
     /// The self times, as if what is not shown were not there.
     self_ns: Nanos,
 }
@@ -27,12 +28,13 @@ impl Visible {
         }
         let spans = &trace.spans;
         let mut repeated = trace.repeated.iter().copied().peekable();
-        let mut owners: Vec<u32> = Vec::with_capacity(spans.len());
+        let mut owners: Column<u32> = Column::with_capacity(spans.len());
         for row in 0..spans.len() {
             let is_repeated = repeated.next_if_eq(&(row as u32)).is_some();
             let is_hidden = is_repeated || (hides_functions && spans.kind[row] == SpanKind::Function);
             let around = || owners.get(spans.parent[row] as usize).copied().unwrap_or(NOWHERE);
-            owners.push(if is_hidden { around() } else { row as u32 });
+            let owner = if is_hidden { around() } else { row as u32 };
+            owners.push(owner);
         }
         let self_ns = if trace.taken_out.is_empty() { nested(trace, &owners) } else { summed(trace, &owners) };
         Self(Some(Shown { owners, self_ns }))

@@ -15,6 +15,7 @@ use super::sites::SiteStacks;
 use super::{Derived, Header, Origin, Step, Trace};
 use crate::capture::Capture;
 use crate::clock::TickScale;
+use crate::column::{Column, Store};
 use crate::names::{Name, Stack};
 use crate::quiet::QuietDrop;
 use crate::recorder::{
@@ -28,16 +29,17 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Turns the contents of a window into a trace.
 pub(crate) struct TraceBuilder {
     pub(super) contents: WindowContents,
+    store: Store,
     clock: WindowClock,
     names: TraceNames,
     pub(super) threads: Vec<ThreadRow>,
     pub(super) spans: SpanColumns,
-    pub(super) device: Vec<DeviceRow>,
+    pub(super) device: Column<DeviceRow>,
     /// The span ids that `device` rows were launched by, as recorded.
-    pub(super) launches: Vec<Option<SpanId>>,
-    memory: Vec<MemoryRow>,
+    pub(super) launches: Column<Option<SpanId>>,
+    memory: Column<MemoryRow>,
     notes: MemoryNotes,
-    instants: Vec<InstantRow>,
+    instants: Column<InstantRow>,
     nesting: Nesting,
     contexts: Contexts,
     losses: Losses,
@@ -102,17 +104,20 @@ impl TraceBuilder {
         let has_stacks = contents.settings.capture.contains(Capture::STACK);
         let unrecorded = contents.to.lost.saturating_sub(contents.edges[0].cut.lost);
         let losses = Losses { unrecorded, ..contents.losses.clone() };
-        Self {
+        let store = contents.store();
+        let entered = store.enter();
+        let builder = Self {
+            store,
             contents,
             clock: WindowClock::new(scale, from_ticks, to_ticks),
             names: TraceNames::default(),
             threads: Vec::new(),
             spans: SpanColumns::default(),
-            device: Vec::new(),
-            launches: Vec::new(),
-            memory: Vec::new(),
+            device: Column::new(),
+            launches: Column::new(),
+            memory: Column::new(),
             notes: MemoryNotes::default(),
-            instants: Vec::new(),
+            instants: Column::new(),
             nesting: Nesting::default(),
             contexts: Contexts::default(),
             losses,
@@ -121,10 +126,13 @@ impl TraceBuilder {
             has_stacks,
             inherits_stack: Sparse::default(),
             own_spans: FxHashMap::default(),
-        }
+        };
+        drop(entered);
+        builder
     }
 
     pub(crate) fn build(mut self) -> Trace {
+        let _store = self.store.enter();
         let mut streams = std::mem::take(&mut self.contents.streams);
         self.add_memory_views();
         self.choose_carried();
@@ -172,9 +180,10 @@ impl TraceBuilder {
             device: self.device,
             memory: self.memory,
             notes: self.notes,
-            taken_out: Vec::new(),
+            taken_out: Column::new(),
             instants: self.instants,
             steps,
+            store: self.store,
             derived: Derived::default(),
             quiet: QuietDrop::default(),
         }

@@ -2,6 +2,7 @@
 
 use super::details::Details;
 use super::nanos::Nanos;
+use crate::column::Column;
 use crate::recorder::{Device, SpanKind};
 
 /// How a span met the window's edges.
@@ -38,14 +39,14 @@ impl SpanFlags {
 /// What every span has. Times are nanoseconds since the start of the trace.
 #[derive(Debug, Default)]
 pub(crate) struct SpanColumns {
-    pub(crate) start: Vec<u64>,
+    pub(crate) start: Column<u64>,
     pub(crate) duration: Nanos,
     pub(crate) self_ns: Nanos,
     /// Index into the trace's names.
-    pub(crate) name: Vec<u32>,
-    pub(crate) parent: Vec<u32>,
-    pub(crate) kind: Vec<SpanKind>,
-    pub(crate) flags: Vec<SpanFlags>,
+    pub(crate) name: Column<u32>,
+    pub(crate) parent: Column<u32>,
+    pub(crate) kind: Column<SpanKind>,
+    pub(crate) flags: Column<SpanFlags>,
     pub(crate) inputs: Sparse<u32>,
     pub(crate) stack: Sparse<u32>,
     /// The accelerator that a span worked on, itself or by what it contains: its number, one higher.
@@ -136,16 +137,13 @@ impl SpanColumns {
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
-        fn of<T>(column: &Vec<T>) -> usize {
-            column.capacity() * size_of::<T>()
-        }
-        of(&self.start)
+        self.start.memory_bytes()
             + self.duration.memory_bytes()
             + self.self_ns.memory_bytes()
-            + of(&self.name)
-            + of(&self.parent)
-            + of(&self.kind)
-            + of(&self.flags)
+            + self.name.memory_bytes()
+            + self.parent.memory_bytes()
+            + self.kind.memory_bytes()
+            + self.flags.memory_bytes()
             + self.inputs.memory_bytes()
             + self.stack.memory_bytes()
             + self.line.memory_bytes()
@@ -163,8 +161,14 @@ impl SpanColumns {
 }
 
 /// A column that is empty until a row has something other than the default.
-#[derive(Debug, Default)]
-pub(crate) struct Sparse<T>(Vec<T>);
+#[derive(Debug)]
+pub(crate) struct Sparse<T>(Column<T>);
+
+impl<T> Default for Sparse<T> {
+    fn default() -> Self {
+        Self(Column::new())
+    }
+}
 
 impl<T: Copy + Default + PartialEq> Sparse<T> {
     #[inline]
@@ -196,7 +200,7 @@ impl<T: Copy + Default + PartialEq> Sparse<T> {
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        self.0.capacity() * size_of::<T>()
+        self.0.memory_bytes()
     }
 
     /// Rows from here on have the default.

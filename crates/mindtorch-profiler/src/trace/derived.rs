@@ -4,15 +4,16 @@
 use super::Trace;
 use super::links::{Links, forward_links};
 use super::usage::ChangesOfDevice;
+use crate::column::Column;
 use crate::quiet::Quiet;
 use crate::recorder::SpanKind;
 use std::sync::OnceLock;
 
 #[derive(Debug, Default)]
 pub(crate) struct Derived {
-    innermost_functions: OnceLock<Vec<u32>>,
+    innermost_functions: OnceLock<Column<u32>>,
     links: OnceLock<Links>,
-    launches: OnceLock<Vec<u32>>,
+    launches: OnceLock<Column<u32>>,
     memory_changes: OnceLock<Vec<ChangesOfDevice>>,
 }
 
@@ -21,11 +22,11 @@ impl Trace {
     /// around it, or 0; empty if there are no functions. Worked out once.
     pub fn innermost_functions(&self) -> &[u32] {
         self.derived.innermost_functions.get_or_init(|| {
-            let _quiet = Quiet::new();
+            let (_quiet, _store) = (Quiet::new(), self.store.enter());
             if !self.has_functions() {
-                return Vec::new();
+                return Column::new();
             }
-            let mut innermost: Vec<u32> = Vec::with_capacity(self.spans.len());
+            let mut innermost: Column<u32> = Column::with_capacity(self.spans.len());
             let mut count = 0;
             for row in 0..self.spans.len() {
                 let around = innermost.get(self.spans.parent[row] as usize).copied().unwrap_or(0);
@@ -44,7 +45,7 @@ impl Trace {
 
     pub(crate) fn links(&self) -> &Links {
         self.derived.links.get_or_init(|| {
-            let _quiet = Quiet::new();
+            let (_quiet, _store) = (Quiet::new(), self.store.enter());
             Links::new(forward_links(&self.spans, &self.threads))
         })
     }
@@ -52,9 +53,10 @@ impl Trace {
     /// The device work that spans launched, as rows, in the order of those spans. Worked out once.
     pub(crate) fn launches(&self) -> &[u32] {
         self.derived.launches.get_or_init(|| {
-            let _quiet = Quiet::new();
+            let (_quiet, _store) = (Quiet::new(), self.store.enter());
             let rows = 0..self.device.len() as u32;
-            let mut launches: Vec<u32> = rows.filter(|&row| self.device[row as usize].launched_by.is_some()).collect();
+            let mut launches: Column<u32> =
+                rows.filter(|&row| self.device[row as usize].launched_by.is_some()).collect();
             launches.sort_unstable_by_key(|&row| (self.device[row as usize].launched_by, row));
             launches
         })
@@ -62,7 +64,7 @@ impl Trace {
 
     pub(super) fn memory_changes(&self) -> &[ChangesOfDevice] {
         self.derived.memory_changes.get_or_init(|| {
-            let _quiet = Quiet::new();
+            let (_quiet, _store) = (Quiet::new(), self.store.enter());
             ChangesOfDevice::all(self)
         })
     }

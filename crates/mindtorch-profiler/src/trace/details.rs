@@ -1,6 +1,7 @@
 //! The columns of what operators have besides a name and times.
 
 use super::columns::Sparse;
+use crate::column::Column;
 
 /// By row. Most operators have a sequence number and an overload and no more: eight bytes, where a [`DetailRow`] is 32.
 #[derive(Debug, Default)]
@@ -10,7 +11,7 @@ pub(crate) struct Details {
     overload: Sparse<u32>,
     /// Index into `rows`, one higher.
     place: Sparse<u32>,
-    rows: Vec<DetailRow>,
+    rows: Column<DetailRow>,
 }
 
 /// What a row has. Names are indices into the trace's names, of which the first is empty.
@@ -89,7 +90,7 @@ impl Details {
 
     pub(super) fn memory_bytes(&self) -> usize {
         let columns = [&self.sequence, &self.overload, &self.place].into_iter().map(Sparse::memory_bytes);
-        columns.sum::<usize>() + self.rows.capacity() * size_of::<DetailRow>()
+        columns.sum::<usize>() + self.rows.memory_bytes()
     }
 }
 

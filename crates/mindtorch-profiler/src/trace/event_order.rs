@@ -2,6 +2,7 @@
 
 use super::Trace;
 use super::nesting::NO_PARENT;
+use crate::column::Column;
 use std::cmp::Reverse;
 use std::sync::OnceLock;
 
@@ -22,9 +23,9 @@ pub enum TraceEvent {
 /// Operators that are one call with the operator around them are not in it, nor is memory that a trace hides.
 #[derive(Debug)]
 pub struct EventOrder {
-    events: Vec<TraceEvent>,
+    events: Column<TraceEvent>,
     is_rows: bool,
-    parents: OnceLock<Vec<u32>>,
+    parents: OnceLock<Column<u32>>,
 }
 
 impl Trace {
@@ -32,18 +33,24 @@ impl Trace {
     pub fn event_order(&self) -> EventOrder {
         let repeated = &self.repeated;
         let is_shown = |row: &u32| repeated.is_empty() || repeated.binary_search(row).is_err();
-        let spans = self.rows_by_time().into_iter().filter(is_shown);
-        let mut events: Vec<TraceEvent> = spans.map(TraceEvent::Span).collect();
-        let of_spans = events.len();
-        events.extend((0..self.device.len() as u32).map(TraceEvent::Device));
+        let _store = self.store.enter();
+        let time = |event: TraceEvent| {
+            let (start, end) = self.time_range(event);
+            (start, Reverse(end))
+        };
         let outside = self.memory.iter().zip(0..).filter(|(row, _)| row.span.is_none() && !self.hides_memory_events());
-        events.extend(outside.map(|(_, row)| TraceEvent::Memory(row)));
-        if events.len() > of_spans {
-            events.sort_by_key(|&event| {
-                let (start, end) = self.time_range(event);
-                (start, Reverse(end))
-            });
+        let mut others: Column<TraceEvent> = (0..self.device.len() as u32).map(TraceEvent::Device).collect();
+        others.extend(outside.map(|(_, row)| TraceEvent::Memory(row)));
+        others.sort_by_key(|&event| time(event));
+        let mut others = others.into_iter().peekable();
+        let mut events = Column::with_capacity(self.spans.len() - repeated.len() + others.len());
+        for span in self.rows_by_time().filter(is_shown).map(TraceEvent::Span) {
+            if others.len() > 0 {
+                events.extend(std::iter::from_fn(|| others.next_if(|&other| time(other) < time(span))));
+            }
+            events.push(span);
         }
+        events.extend(others);
         let is_rows = events.iter().zip(0..).all(|(event, row)| *event == TraceEvent::Span(row));
         EventOrder { events, is_rows, parents: OnceLock::new() }
     }
@@ -89,13 +96,16 @@ impl EventOrder {
         if self.is_rows {
             return trace.spans.parent.get(place).copied().filter(|&parent| parent != NO_PARENT);
         }
-        let parents = self.parents.get_or_init(|| self.find_parents(trace));
+        let parents = self.parents.get_or_init(|| {
+            let _store = trace.store.enter();
+            self.find_parents(trace)
+        });
         parents.get(place).copied().filter(|&parent| parent != NO_PARENT)
     }
 
-    fn find_parents(&self, trace: &Trace) -> Vec<u32> {
+    fn find_parents(&self, trace: &Trace) -> Column<u32> {
         let spans = &trace.spans;
-        let mut places: Vec<u32> = vec![NO_PARENT; spans.len()];
+        let mut places = Column::filled(NO_PARENT, spans.len());
         for (event, place) in self.events.iter().zip(0..) {
             if let TraceEvent::Span(row) = event {
                 places[*row as usize] = place;

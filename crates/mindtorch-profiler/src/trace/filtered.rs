@@ -5,6 +5,7 @@ use super::nesting::NO_PARENT;
 use super::rows::MemoryNotes;
 use super::{Derived, Filter, Header, Selection, Trace};
 use crate::capture::Capture;
+use crate::column::Column;
 use crate::quiet::{Quiet, QuietDrop};
 
 impl Trace {
@@ -27,7 +28,7 @@ impl Trace {
     /// assert_eq!(trace.span(1).unwrap().parent().unwrap().name(), "train");
     /// ```
     pub fn filtered(&self, filter: &Filter) -> Self {
-        let _quiet = Quiet::new();
+        let (_quiet, _store) = (Quiet::new(), self.store.enter());
         let selection = self.select(Some(filter));
         let kept = Kept::of(self, &selection);
         let mut part = Self {
@@ -42,13 +43,14 @@ impl Trace {
             threads: Vec::new(),
             spans: self.spans.part(&kept),
             repeated: self.repeated.iter().filter_map(|&row| self.still_repeated(&kept, row)).collect(),
-            device: Vec::new(),
-            memory: Vec::new(),
+            device: Column::new(),
+            memory: Column::new(),
             // What memory is for follows from all that was recorded of it.
             notes: MemoryNotes::default(),
             taken_out: self.taken_out(&selection, &kept),
-            instants: Vec::new(),
+            instants: Column::new(),
             steps: self.steps.clone(),
+            store: self.store.clone(),
             derived: Derived::default(),
             quiet: QuietDrop::default(),
         };
@@ -109,17 +111,18 @@ impl Trace {
 
 /// Which spans were taken, and where they are.
 pub(super) struct Kept {
-    rows: Vec<u32>,
+    rows: Column<u32>,
     /// By old row, and one more: how many before it were taken.
-    before: Vec<u32>,
+    before: Column<u32>,
     /// By old row: the new row of itself or of the innermost around it that was taken; or `NO_PARENT`.
-    nearest: Vec<u32>,
+    nearest: Column<u32>,
 }
 
 impl Kept {
     fn of(trace: &Trace, selection: &Selection<'_>) -> Self {
         let count = trace.spans.len();
-        let mut kept = Self { rows: Vec::new(), before: vec![0], nearest: Vec::with_capacity(count) };
+        let mut kept =
+            Self { rows: Column::new(), before: Column::filled(0, 1), nearest: Column::with_capacity(count) };
         kept.before.reserve(count);
         for row in 0..count {
             let around = kept.nearest.get(trace.spans.parent[row] as usize).copied();

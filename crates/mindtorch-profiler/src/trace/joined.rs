@@ -4,6 +4,7 @@ use super::columns::{SelfAndTotal, SpanColumns, Sparse};
 use super::nesting::NO_PARENT;
 use super::rows::MemoryNotes;
 use super::{Derived, Header, Step, Trace};
+use crate::column::Column;
 use crate::quiet::QuietDrop;
 use crate::recorder::Losses;
 use rustc_hash::FxHashMap;
@@ -14,6 +15,9 @@ impl Trace {
     /// if there are no parts.
     pub fn joined(parts: &[&Self]) -> Option<Self> {
         let (first, last) = (parts.first()?, parts.last()?);
+        // If one is in files, all of them together are.
+        let store = parts.iter().map(|part| &part.store).find(|store| store.has_files()).cloned().unwrap_or_default();
+        let _store = store.enter();
         let origin = first.header.start_epoch_ns;
         let end = last.header.start_epoch_ns.saturating_sub(origin) + last.header.duration_ns;
         let mut joined = Self {
@@ -30,13 +34,14 @@ impl Trace {
             names: Vec::new(),
             threads: Vec::new(),
             spans: SpanColumns::default(),
-            repeated: Vec::new(),
-            device: Vec::new(),
-            memory: Vec::new(),
+            repeated: Column::new(),
+            device: Column::new(),
+            memory: Column::new(),
             notes: MemoryNotes::default(),
-            taken_out: Vec::new(),
-            instants: Vec::new(),
+            taken_out: Column::new(),
+            instants: Column::new(),
             steps: Vec::new(),
+            store,
             derived: Derived::default(),
             quiet: QuietDrop::default(),
         };

@@ -2,12 +2,13 @@
 
 use super::build::{SpansToCome, TraceBuilder};
 use super::records::for_each_record;
+use crate::column::Column;
 use crate::recorder::{SpanId, Stream};
 
 impl TraceBuilder {
     /// Finds the rows of the spans that launched device work.
     pub(super) fn resolve_launches(&mut self, streams: &[Stream]) {
-        let mut launches: Vec<(SpanId, usize)> =
+        let mut launches: Column<(SpanId, usize)> =
             self.launches.iter().enumerate().filter_map(|(at, launch)| Some(((*launch)?, at))).collect();
         launches.sort_unstable_by_key(|(id, _)| id.bits());
         for of_thread in launches.chunk_by(|(one, _), (other, _)| one.thread() == other.thread()) {
@@ -31,10 +32,10 @@ impl TraceBuilder {
     }
 
     /// The stream position and the row of each span of a thread, in order of position.
-    fn positions_of_rows(&self, stream: &Stream, first_row: usize) -> Vec<(u64, usize)> {
+    fn positions_of_rows(&self, stream: &Stream, first_row: usize) -> Column<(u64, usize)> {
         let mut own = SpansToCome(self.own_spans.get(&stream.log.serial).map_or(&[], Vec::as_slice));
         let mut row = first_row;
-        let mut positions = Vec::new();
+        let mut positions = Column::new();
         for at in self.carried_of(&stream.log) {
             positions.push((self.contents.carried[at].position(), row));
             row += 1;

@@ -2,8 +2,8 @@
 
 use super::columns::{SpanColumns, Sparse};
 use super::rows::ThreadRow;
+use crate::column::Column;
 use crate::recorder::SpanKind;
-use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::ops::Range;
 
@@ -11,25 +11,25 @@ use std::ops::Range;
 #[derive(Debug, Default)]
 pub(crate) struct Links {
     /// As rows, in the order of the nodes.
-    pub(crate) pairs: Vec<(u32, u32)>,
+    pub(crate) pairs: Column<(u32, u32)>,
     /// Places in `pairs`, in the order of the operators.
-    pub(crate) by_forward: Vec<u32>,
+    pub(crate) by_forward: Column<u32>,
 }
 
 impl Links {
-    pub(super) fn new(pairs: Vec<(u32, u32)>) -> Self {
-        let mut by_forward: Vec<u32> = (0..pairs.len() as u32).collect();
+    pub(super) fn new(pairs: Column<(u32, u32)>) -> Self {
+        let mut by_forward: Column<u32> = (0..pairs.len() as u32).collect();
         by_forward.sort_unstable_by_key(|&place| pairs[place as usize].0);
         Self { pairs, by_forward }
     }
 }
 
 /// One bit for each of so many things. Hash sets of rows would take more memory than the rows themselves.
-struct Bits(Vec<u64>);
+struct Bits(Column<u64>);
 
 impl Bits {
     fn new(count: usize) -> Self {
-        Self(vec![0; count.div_ceil(64)])
+        Self(Column::filled(0, count.div_ceil(64)))
     }
 
     fn get(&self, at: usize) -> bool {
@@ -67,7 +67,7 @@ fn for_each_link(spans: &SpanColumns, threads: &[ThreadRow], mut link: impl FnMu
     // By thread, by sequence number, and of one number the last first. Programs count up, so little is to be sorted.
     let mut by_number: Vec<&ThreadRow> = threads.iter().collect();
     by_number.sort_by_key(|thread| thread.number);
-    let mut forward: Vec<u32> = Vec::new();
+    let mut forward: Column<u32> = Column::new();
     let mut of_threads: Vec<(u32, Range<usize>)> = Vec::new();
     // A joined trace has a thread several times.
     for same in by_number.chunk_by(|one, other| one.number == other.number) {
@@ -97,8 +97,8 @@ fn for_each_link(spans: &SpanColumns, threads: &[ThreadRow], mut link: impl FnMu
 }
 
 /// The links of each operator with the first run of its node, as rows, in the order of the nodes.
-pub(super) fn forward_links(spans: &SpanColumns, threads: &[ThreadRow]) -> Vec<(u32, u32)> {
-    let mut links = Vec::new();
+pub(super) fn forward_links(spans: &SpanColumns, threads: &[ThreadRow]) -> Column<(u32, u32)> {
+    let mut links = Column::new();
     for_each_link(spans, threads, |forward, backward, is_first| {
         if is_first {
             links.push((forward, backward));
@@ -114,15 +114,16 @@ pub(super) fn take_forward_stacks(spans: &mut SpanColumns, threads: &[ThreadRow]
     if !spans.kind.contains(&SpanKind::Backward) {
         return;
     }
-    let mut stacks: FxHashMap<u32, u32> = FxHashMap::default();
+    // By row: that of the operator, one higher.
+    let mut stacks = Sparse::<u32>::default();
     for_each_link(spans, threads, |forward, backward, _| {
-        stacks.insert(backward, spans.stack.get(forward as usize));
+        stacks.set(backward as usize, spans.stack.get(forward as usize) + 1);
     });
     // By row: the stack, one higher, of the backward node that it is part of.
     let mut inherited = Sparse::<u32>::default();
     for row in 0..spans.len() {
         let stack = match spans.kind[row] {
-            SpanKind::Backward if inherits.get(row) => stacks.get(&(row as u32)).copied().unwrap_or(0) + 1,
+            SpanKind::Backward if inherits.get(row) => stacks.get(row).max(1),
             // A function that a node calls is where its operators are.
             SpanKind::Function => 0,
             _ if !inherits.get(row) => 0,

@@ -19,6 +19,7 @@ mod records;
 mod recover;
 mod repeated;
 mod rows;
+mod rows_by_time;
 mod sites;
 mod span;
 mod taken_out;
@@ -37,6 +38,7 @@ pub(crate) use nesting::Nesting;
 pub use recover::Recovered;
 pub use rows::{DeviceKind, MemoryRow, ThreadRow};
 pub(crate) use rows::{DeviceRow, InstantRow, MemoryNotes};
+use rows_by_time::RowsByTime;
 pub(crate) use span::key;
 pub use span::{DeviceSpanRef, SpanRef};
 pub(crate) use taken_out::{Recorded, TakenFrom, TakenOut};
@@ -45,6 +47,7 @@ pub use timeline::{MemoryAction, MemoryBlock, MemoryCategory, MemoryEvent, Memor
 pub use usage::MemoryUsage;
 
 use crate::capture::Capture;
+use crate::column::{Column, Store};
 use crate::quiet::QuietDrop;
 use crate::recorder::{Device, Losses};
 use std::sync::Arc;
@@ -72,15 +75,17 @@ pub struct Trace {
     pub(crate) threads: Vec<ThreadRow>,
     pub(crate) spans: SpanColumns,
     /// The rows of operators that are one call with the operator around them, in order.
-    pub(crate) repeated: Vec<u32>,
-    pub(crate) device: Vec<DeviceRow>,
-    pub(crate) memory: Vec<MemoryRow>,
+    pub(crate) repeated: Column<u32>,
+    pub(crate) device: Column<DeviceRow>,
+    pub(crate) memory: Column<MemoryRow>,
     pub(crate) notes: MemoryNotes,
     /// What a filter took out of spans that are left, and how many of each, in the order of spans and of where it was.
-    pub(crate) taken_out: Vec<(TakenOut, u32)>,
-    pub(crate) instants: Vec<InstantRow>,
+    pub(crate) taken_out: Column<(TakenOut, u32)>,
+    pub(crate) instants: Column<InstantRow>,
     /// In the order of time.
     pub(crate) steps: Vec<Step>,
+    /// Where its columns are, and what is made of them.
+    pub(crate) store: Store,
     pub(crate) derived: Derived,
     pub(crate) quiet: QuietDrop,
 }
@@ -241,14 +246,8 @@ impl Trace {
     }
 
     /// The rows of all spans in the order of time: by start, and of those that start together the longer first.
-    pub fn rows_by_time(&self) -> Vec<u32> {
-        let mut rows: Vec<u32> = (0..self.spans.len() as u32).collect();
-        // The rows are runs, one a thread, that are sorted already; the sort finds and merges them.
-        rows.sort_by_key(|&row| {
-            let row = row as usize;
-            (self.spans.start[row], std::cmp::Reverse(self.spans.end(row)))
-        });
-        rows
+    pub fn rows_by_time(&self) -> impl Iterator<Item = u32> {
+        RowsByTime::new(self)
     }
 
     /// Whether functions of an interpreted language are among the spans.

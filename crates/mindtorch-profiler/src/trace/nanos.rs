@@ -1,5 +1,6 @@
 //! A column of durations.
 
+use crate::column::Column;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -7,7 +8,7 @@ use std::ops::Range;
 /// of a large trace costs.
 #[derive(Debug, Default)]
 pub(crate) struct Nanos {
-    small: Vec<u32>,
+    small: Column<u32>,
     /// Those that do not fit, by row.
     large: FxHashMap<u32, u64>,
 }
@@ -24,7 +25,7 @@ impl Nanos {
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        self.small.capacity() * size_of::<u32>() + self.large.capacity() * size_of::<(u32, u64)>()
+        self.small.memory_bytes() + self.large.capacity() * size_of::<(u32, u64)>()
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! The parts of a trace that are not spans of a thread. Times are nanoseconds since the start of the trace.
 
 use crate::capture::Capture;
+use crate::column::Column;
 use crate::names::Stack;
 use crate::recorder::{Device, MemoryRole, MemoryUse};
 use crate::sync::Arc;
@@ -84,9 +85,9 @@ pub struct MemoryRow {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MemoryNotes {
     /// Thread by thread.
-    pub(crate) uses: Vec<UseRow>,
+    pub(crate) uses: Column<UseRow>,
     /// In the order of spans.
-    pub(crate) sources: Vec<SourcesRow>,
+    pub(crate) sources: Column<SourcesRow>,
     /// When devices' memory began to be seen, in the order of time, and the blocks that were known to be there.
     pub(crate) views: Vec<MemoryView>,
 }

@@ -2,6 +2,7 @@
 
 use super::filtered::Kept;
 use super::{Selection, Trace};
+use crate::column::Column;
 use crate::recorder::SpanKind;
 
 /// Events of one kind that a filter took out of a span, or put into it.
@@ -36,8 +37,8 @@ pub(crate) enum TakenFrom {
 struct Counts<'a> {
     kept: &'a Kept,
     /// By row that is kept: its first entry, one higher, or 0.
-    first: Vec<u32>,
-    entries: Vec<Entry>,
+    first: Column<u32>,
+    entries: Column<Entry>,
 }
 
 struct Entry {
@@ -87,8 +88,8 @@ impl Counts<'_> {
 
 impl Trace {
     /// What the part of this trace that is kept lacks, and how many of each.
-    pub(super) fn taken_out(&self, selection: &Selection<'_>, kept: &Kept) -> Vec<(TakenOut, u32)> {
-        let mut counts = Counts { kept, first: vec![0; kept.len()], entries: Vec::new() };
+    pub(super) fn taken_out(&self, selection: &Selection<'_>, kept: &Kept) -> Column<(TakenOut, u32)> {
+        let mut counts = Counts { kept, first: Column::filled(0, kept.len()), entries: Column::new() };
         for (row, (&parent, &kind)) in self.spans.parent.iter().zip(&self.spans.kind).enumerate() {
             counts.add(parent, Recorded::Span(kind), kept.has(row as u32));
         }
@@ -102,7 +103,7 @@ impl Trace {
         for &(taken_out, count) in &self.taken_out {
             counts.add_earlier(taken_out, count);
         }
-        let mut counts: Vec<_> = counts.entries.iter().map(|entry| (entry.taken_out, entry.count)).collect();
+        let mut counts: Column<_> = counts.entries.iter().map(|entry| (entry.taken_out, entry.count)).collect();
         counts.sort_unstable_by_key(|(taken_out, _)| (taken_out.row, taken_out.from));
         counts
     }

@@ -2,6 +2,7 @@
 
 use super::Trace;
 use super::rows::MemoryRow;
+use crate::column::Column;
 use crate::recorder::Device;
 
 /// What was in use on the devices, after each change. Cheap to copy: it looks into the trace.
@@ -17,7 +18,7 @@ pub struct MemoryUsage<'a> {
 pub(crate) struct ChangesOfDevice {
     device: Device,
     /// Rows of the trace's memory, in the order of time.
-    rows: Vec<u32>,
+    rows: Column<u32>,
     at_start: i64,
 }
 
@@ -34,7 +35,7 @@ impl ChangesOfDevice {
         devices.dedup();
         let changes = |device| {
             let is_here = |row: &u32| trace.memory[*row as usize].device == device;
-            let mut rows: Vec<u32> = (0..trace.memory.len() as u32).filter(is_here).collect();
+            let mut rows: Column<u32> = (0..trace.memory.len() as u32).filter(is_here).collect();
             // Of changes at the same time, the later row is the later change.
             rows.sort_unstable_by_key(|&row| (trace.memory[row as usize].at_ns, row));
             rows.shrink_to_fit();

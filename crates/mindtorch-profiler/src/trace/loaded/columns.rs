@@ -2,6 +2,7 @@
 
 use super::order::Order;
 use super::{Clock, Loose, LooseMemory, LooseSpan, LooseThread};
+use crate::column::Column;
 use crate::names::{Name, Stack};
 use crate::recorder::{Device, MemoryRole, SpanKind};
 use crate::trace::columns::{SpanColumns, Sparse};
@@ -38,8 +39,8 @@ impl Stacks {
 #[derive(Default)]
 pub(super) struct Columns {
     pub(super) spans: SpanColumns,
-    pub(super) memory: Vec<MemoryRow>,
-    pub(super) instants: Vec<InstantRow>,
+    pub(super) memory: Column<MemoryRow>,
+    pub(super) instants: Column<InstantRow>,
     nesting: Nesting,
     sites: SiteStacks,
     /// By row: whether it has the stack of a forward operator if it is in a backward node.

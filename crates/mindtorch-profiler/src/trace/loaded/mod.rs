@@ -17,6 +17,7 @@ use super::repeated::repeated_operators;
 use super::rows::{DeviceKind, DeviceRow, MemoryNotes, ThreadRow};
 use super::{Derived, Header, Origin, Trace};
 use crate::capture::Capture;
+use crate::column::{Column, Store};
 use crate::quiet::QuietDrop;
 use crate::recorder::{Device, Losses, SpanKind};
 use columns::Columns;
@@ -232,7 +233,8 @@ impl Loose {
             device,
             memory,
             notes: MemoryNotes::default(),
-            taken_out: Vec::new(),
+            taken_out: Column::new(),
+            store: Store::default(),
             instants: columns.instants,
             steps,
             derived: Derived::default(),
@@ -296,7 +298,7 @@ impl Loose {
         order: &Order,
         threads: &[ThreadRow],
         spans: &mut SpanColumns,
-    ) -> Vec<DeviceRow> {
+    ) -> Column<DeviceRow> {
         let launches = Launches::of(self, &Places { order, clock, threads, spans });
         let row = |work: &LooseDevice| {
             let start = clock.ns(work.start);
