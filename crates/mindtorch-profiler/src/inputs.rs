@@ -51,7 +51,7 @@ pub enum Input {
         dtype: Arc<str>,
         /// Its sizes.
         dims: Vec<i64>,
-        /// Its strides, in elements.
+        /// Its strides, in elements; none if it is not laid out so.
         strides: Vec<i64>,
     },
     /// A list of tensors.
@@ -70,11 +70,14 @@ const TENSOR: u64 = 0;
 const LIST: u64 = 1;
 const VALUE: u64 = 2;
 const INTS: u64 = 3;
-const KIND_BITS: u32 = 2;
+/// A tensor without strides.
+const UNSTRIDED: u64 = 4;
+const KIND_BITS: u32 = 3;
 
 /// What the word of a value is, where an input has the number of its dimensions. Numbers become text when someone reads them.
 const TEXT: usize = 0;
 const FLOAT: usize = 1;
+const INT: usize = 2;
 
 /// The first word of an input: what it is, how many dimensions or tensors it has, and the name of its type.
 #[inline]
@@ -97,6 +100,10 @@ impl Input {
                 let mut sizes = || words.by_ref().take(count).map(u64::cast_signed).collect();
                 Self::Tensor { dtype, dims: sizes(), strides: sizes() }
             }
+            UNSTRIDED => {
+                let dims = words.by_ref().take(count).map(u64::cast_signed).collect();
+                Self::Tensor { dtype, dims, strides: Vec::new() }
+            }
             LIST => Self::TensorList((0..count).map_while(|_| Self::read(words)).collect()),
             INTS => {
                 let ints: Vec<_> = words.by_ref().take(count).map(|word| word.cast_signed().to_string()).collect();
@@ -104,8 +111,11 @@ impl Input {
             }
             _ => {
                 let word = words.next()?;
-                let text =
-                    if count == FLOAT { float_text(f64::from_bits(word)).into() } else { Name(word as u32).text() };
+                let text = match count {
+                    FLOAT => float_text(f64::from_bits(word)).into(),
+                    INT => word.cast_signed().to_string().into(),
+                    _ => Name(word as u32).text(),
+                };
                 Self::Value { dtype, text }
             }
         })
@@ -133,8 +143,8 @@ pub(crate) fn map_names(words: &[u64], name: impl Fn(u32) -> u32) -> Vec<u64> {
         match u64::from(what) & ((1 << KIND_BITS) - 1) {
             TENSOR => mapped.extend(words.by_ref().take(2 * count)),
             LIST => (),
-            INTS => mapped.extend(words.by_ref().take(count)),
-            _ if count == FLOAT => mapped.extend(words.next()),
+            INTS | UNSTRIDED => mapped.extend(words.by_ref().take(count)),
+            _ if count == FLOAT || count == INT => mapped.extend(words.next()),
             _ => mapped.extend(words.next().map(|text| u64::from(name(text as u32)))),
         }
     }
@@ -188,6 +198,18 @@ impl InputsEncoder {
         self
     }
 
+    /// The same for sizes and strides as they come from elsewhere, which need not be positive. A tensor that has no strides is
+    /// shown without.
+    pub fn tensor_of_words(&mut self, dtype: Name, dims: &[u64], strides: &[u64]) -> &mut Self {
+        let kind = if strides.is_empty() && !dims.is_empty() { UNSTRIDED } else { TENSOR };
+        self.push(&[first_word(kind, dims.len(), dtype)], |&word| word);
+        self.push(dims, |&size| size);
+        if kind == TENSOR {
+            self.push(&strides[..dims.len().min(strides.len())], |&stride| stride);
+        }
+        self
+    }
+
     #[cold]
     fn long_tensor(&mut self, first: u64, dims: &[usize], strides: &[usize]) {
         self.push(&[first], |&word| word);
@@ -208,6 +230,13 @@ impl InputsEncoder {
     #[inline]
     pub fn float_of(&mut self, dtype: Name, value: f64) -> &mut Self {
         self.push(&[first_word(VALUE, FLOAT, dtype), value.to_bits()], |&word| word);
+        self
+    }
+
+    /// Adds a whole number, by the name of its type.
+    #[inline]
+    pub fn int_of(&mut self, dtype: Name, value: i64) -> &mut Self {
+        self.push(&[first_word(VALUE, INT, dtype), value.cast_unsigned()], |&word| word);
         self
     }
 
@@ -291,6 +320,10 @@ mod tests {
             .tensor_of(Name::new("float"), &[2, 3], &[1])
             .ints_of(Name::new("ScalarList"), [4, -3].into_iter())
             .ints_of(Name::new("ScalarList"), [].into_iter())
+            .tensor_of_words(Name::new("float"), &[4, 5], &[5, 1])
+            .tensor_of_words(Name::new("float"), &[4, 5], &[])
+            .tensor_of_words(Name::new("float"), &[], &[])
+            .int_of(Name::new("Scalar"), -7)
             .float_of(Name::new("Scalar"), 1e-5)
             .float_of(Name::new("Scalar"), f64::NEG_INFINITY)
             .finish();
@@ -307,6 +340,10 @@ mod tests {
                 Input::tensor("float", &[2, 3], &[1, 0]),
                 value("ScalarList", "[4, -3]"),
                 value("ScalarList", "[]"),
+                Input::tensor("float", &[4, 5], &[5, 1]),
+                Input::tensor("float", &[4, 5], &[]),
+                Input::tensor("float", &[], &[]),
+                value("Scalar", "-7"),
                 value("Scalar", "0.00001"),
                 value("Scalar", "-inf"),
             ]
@@ -337,6 +374,8 @@ mod tests {
                 .value(scalar, text)
                 .ints_of(Name::new(scalar), [7, 8].into_iter())
                 .float_of(Name::new(scalar), 0.5)
+                .int_of(Name::new(scalar), 1)
+                .tensor_of_words(Name::new(float), &[1], &[])
                 .finish()
         };
         let words = |inputs: Inputs| INPUTS.value(inputs.0).unwrap();

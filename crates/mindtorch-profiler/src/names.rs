@@ -19,7 +19,8 @@ pub(crate) static STACKS: Interner<[u32]> = Interner::new(&RECENT_STACKS);
 pub struct Name(pub(crate) u32);
 
 impl Name {
-    pub(crate) const EMPTY: Self = Self(0);
+    /// That of no text.
+    pub const EMPTY: Self = Self(0);
 
     /// The name with this text: about 10 ns for a short text that this thread used lately.
     pub fn new(text: &str) -> Self {

@@ -11,6 +11,7 @@ mod interop;
 mod interpreter;
 mod profiler;
 mod tensor;
+mod torch_bridge;
 mod tracer;
 
 /// The native half of `mindtorch_v2`.
@@ -27,6 +28,8 @@ mod _core {
     };
     #[pymodule_export]
     use crate::tensor::{PyDType, PyDevice, PyGenerator, PyTensor};
+    #[pymodule_export]
+    use crate::torch_bridge::{load_torch_bridge, torch_bridge, torch_canary};
 
     /// The engine is the process's: what a second interpreter would record would be mixed with what the first does.
     #[pyfunction]

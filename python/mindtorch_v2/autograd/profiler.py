@@ -15,6 +15,7 @@ from functools import partial
 from time import perf_counter_ns, time_ns
 from typing import TYPE_CHECKING, Any
 
+from mindtorch_v2 import _torch
 from mindtorch_v2._core import Session, record_function
 from mindtorch_v2.autograd import _collections
 from mindtorch_v2.autograd._emit import EnforceUnique, emit_itt, emit_nvtx, load_nvprof, parse_nvprof_trace
@@ -219,6 +220,7 @@ class profile(ProfileResults):
 
     def _new_session(self, record_steps: bool, first_step: int) -> Session:
         activities = self.kineto_activities
+        _torch.attach()
         return Session(
             cpu=ProfilerActivity.CPU in activities,
             device=ProfilerActivity.NPU in activities and self.activity_filters.get(ProfilerActivity.NPU) != [],

@@ -4,7 +4,7 @@ use super::results::Results;
 use super::unrecorded;
 use super::view::TraceView;
 use crate::error::export_error;
-use crate::tracer;
+use crate::{torch_bridge, tracer};
 use mindtorch::execution_trace::OpenNode;
 use mindtorch_profiler::{Capture, Device, Name, Recording, SpanKind, WhenFull, capture};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -102,7 +102,9 @@ impl Session {
             py.detach(mindtorch::npu::finish_all);
         }
         let scopes = if cpu { unrecorded::show_all(py) } else { Vec::new() };
+        torch_bridge::prepare(overload_names, profile_memory && cpu)?;
         let session = builder.open_scopes(scopes).memory_in_use(memory_in_use()).start();
+        torch_bridge::sync();
         // Within the window, so that the functions that are running now are in it.
         let traces_functions = with_stack && cpu && keeps("PYTHON_FUNCTION");
         if traces_functions {
@@ -157,6 +159,7 @@ impl Session {
             State::Running(session) => {
                 *state = State::Ended(session.finish());
                 self.lock_step_node().take();
+                torch_bridge::sync();
                 true
             }
             ended => {
@@ -206,6 +209,7 @@ impl Session {
             } else {
                 session.pause(activities);
             }
+            torch_bridge::sync();
             true
         };
         self.with_state(py, toggle).unwrap_or(false)

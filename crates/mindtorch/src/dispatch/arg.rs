@@ -69,8 +69,8 @@ pub(super) fn encode(args: &[Arg<'_>]) -> Inputs {
             Arg::Ints(values) => _ = encoder.ints_of(names.list, values.iter().copied()),
             Arg::Sizes(values) => _ = encoder.ints_of(names.list, values.iter().map(|&size| size as i64)),
             Arg::Float(value) | Arg::Scalar(Scalar::Float(value)) => _ = encoder.float_of(names.scalar, value),
-            Arg::Int(value) | Arg::Scalar(Scalar::Int(value)) => _ = encoder.value_of(names.scalar, names.int(value)),
-            Arg::DType(dtype) => _ = encoder.value_of(names.scalar, names.int(dtype.number())),
+            Arg::Int(value) | Arg::Scalar(Scalar::Int(value)) => _ = encoder.int_of(names.scalar, value),
+            Arg::DType(dtype) => _ = encoder.int_of(names.scalar, dtype.number()),
             Arg::Bool(value) | Arg::Scalar(Scalar::Bool(value)) => {
                 encoder.value_of(names.scalar, names.bools[usize::from(value)]);
             }
@@ -93,12 +93,7 @@ struct Names {
     bools: [Name; 2],
     /// By type.
     dtypes: Vec<Name>,
-    /// From -8 on.
-    ints: Vec<Name>,
 }
-
-const LOWEST: i64 = -8;
-const HIGHEST: i64 = 64;
 
 impl Names {
     fn get() -> &'static Self {
@@ -109,16 +104,6 @@ impl Names {
             list: Name::new("ScalarList"),
             bools: [false, true].map(|value| Name::new(&Scalar::Bool(value).to_string())),
             dtypes: DType::ALL.iter().map(|dtype| Name::new(dtype.profiler_name())).collect(),
-            ints: (LOWEST..=HIGHEST).map(|value| Name::new(&value.to_string())).collect(),
         })
-    }
-
-    #[inline]
-    fn int(&self, value: i64) -> Name {
-        if (LOWEST..=HIGHEST).contains(&value) {
-            self.ints[(value - LOWEST) as usize]
-        } else {
-            Name::new(&value.to_string())
-        }
     }
 }

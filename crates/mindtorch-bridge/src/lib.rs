@@ -1,0 +1,16 @@
+//! PyTorch's operators, scopes and memory, in the recorder of [`mindtorch_profiler`].
+//!
+//! PyTorch tells observers what it does, in terms of C++ structs that differ from one version to the next. So a shim, a
+//! small library that is built for the very version that is installed, reads them, and calls the functions of a table that
+//! this crate gives it ([`abi`]). Operators become spans here ([`ops`], [`inputs`]), and so does nothing else: the shim is
+//! asked to observe only while someone records ([`shim::Bridge::sync`]).
+
+mod abi;
+mod inputs;
+mod memory;
+mod ops;
+mod shim;
+mod threads;
+
+pub use ops::{SeenOp, canary};
+pub use shim::{Bridge, BridgeError};

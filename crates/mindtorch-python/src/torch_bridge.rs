@@ -1,0 +1,68 @@
+//! PyTorch beside us: what is recorded is asked of it, too.
+
+use mindtorch_bridge::{Bridge, SeenOp, canary};
+use mindtorch_profiler::Input;
+use pyo3::exceptions::{PyImportError, PyRuntimeError};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+/// The version of PyTorch that is recorded, if it is.
+#[pyfunction]
+#[pyo3(name = "_torch_bridge")]
+pub(crate) fn torch_bridge() -> Option<&'static str> {
+    Bridge::get().map(Bridge::torch)
+}
+
+/// Loads the library that was built for this version of PyTorch.
+#[pyfunction]
+#[pyo3(name = "_load_torch_bridge")]
+#[expect(clippy::needless_pass_by_value, reason = "Python gives it away")]
+pub(crate) fn load_torch_bridge(path: PathBuf, torch: &str) -> PyResult<()> {
+    let bridge = Bridge::load(&path, torch).map_err(|error| PyImportError::new_err(error.to_string()))?;
+    // Someone may record already.
+    bridge.sync();
+    Ok(())
+}
+
+/// An operator, and of each of its inputs the type, the sizes and the strides.
+type Seen = (String, Vec<(String, Vec<i64>, Vec<i64>)>);
+
+/// The operators that `run` calls, as the bridge sees them.
+#[pyfunction]
+#[pyo3(name = "_torch_canary")]
+pub(crate) fn torch_canary(run: &Bound<'_, PyAny>) -> PyResult<Vec<Seen>> {
+    let bridge = Bridge::get().ok_or_else(|| PyRuntimeError::new_err("there is no bridge to PyTorch"))?;
+    let (outcome, seen) = bridge.observed(|| canary(|| run.call0().map(drop)));
+    outcome?;
+    Ok(seen.into_iter().map(|SeenOp { name, inputs }| (name, inputs.iter().map(describe).collect())).collect())
+}
+
+fn describe(input: &Input) -> (String, Vec<i64>, Vec<i64>) {
+    match input {
+        Input::Tensor { dtype, dims, strides } => (dtype.to_string(), dims.clone(), strides.clone()),
+        Input::TensorList(_) => ("TensorList".to_owned(), Vec::new(), Vec::new()),
+        Input::Value { dtype, text } => (format!("{dtype} {text}"), Vec::new(), Vec::new()),
+    }
+}
+
+/// Before a session starts: says what it will want to know of PyTorch.
+pub(crate) fn prepare(overloads: bool, memory: bool) -> PyResult<()> {
+    let Some(bridge) = Bridge::get() else { return Ok(()) };
+    if overloads {
+        bridge.keep_overloads(true);
+    }
+    if memory && !bridge.watch_memory() {
+        return Err(PyRuntimeError::new_err(
+            "another profiler, such as torch.profiler's, records this thread, and PyTorch reports memory to one only: stop it \
+             first, or record without profile_memory",
+        ));
+    }
+    Ok(())
+}
+
+/// After what is recorded has changed.
+pub(crate) fn sync() {
+    if let Some(bridge) = Bridge::get() {
+        bridge.sync();
+    }
+}

@@ -1,0 +1,54 @@
+"""PyTorch beside this package: while a profiler records, what PyTorch does is recorded, too.
+
+Nothing here imports PyTorch. A program that has imported it when a recording starts, or does so while one is running, has
+its operators, scopes and memory in the recording; ``MINDTORCH_TORCH=0`` in the environment leaves it alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from mindtorch_v2 import _core
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
+# PyTorch modules that could not be attached to, of which the user was told.
+_refused: set[int] = set()
+
+
+def attach() -> None:
+    """Record PyTorch from now on, if it is there; else when it is imported."""
+    if _core._torch_bridge() is not None or os.environ.get("MINDTORCH_TORCH") == "0":
+        return
+    torch = sys.modules.get("torch")
+    if torch is None:
+        from mindtorch_v2._torch._hook import watch_imports  # noqa: PLC0415 (few need it)
+
+        watch_imports()
+    elif id(torch) not in _refused and _is_pytorch(torch):
+        _attach_to(torch)
+
+
+def _is_pytorch(torch: ModuleType) -> bool:
+    """Say whether a module is PyTorch, all of it: it may be in the middle of being imported, or something else."""
+    spec = getattr(torch, "__spec__", None)
+    is_complete = not getattr(spec, "_initializing", False)
+    return is_complete and hasattr(torch, "_C") and hasattr(getattr(torch, "version", None), "git_version")
+
+
+def _attach_to(torch: Any) -> None:
+    from mindtorch_v2._torch._build import BuildError, library_for  # noqa: PLC0415 (few need it)
+    from mindtorch_v2._torch._canary import CanaryError, check  # noqa: PLC0415
+    from mindtorch_v2.profiler._warnings import warn_user  # noqa: PLC0415
+
+    try:
+        version = torch.__version__
+        _core._load_torch_bridge(library_for(torch), version)
+        check(torch)
+    except (BuildError, CanaryError, ImportError, OSError) as error:
+        _refused.add(id(torch))
+        warn_user(f"PyTorch is not recorded: {error}")

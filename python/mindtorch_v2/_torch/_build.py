@@ -1,0 +1,97 @@
+"""The library between PyTorch and the recorder: built once for each PyTorch, with the compiler at hand."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+_SOURCE = Path(__file__).with_name("shim.cpp")
+# How much of what a compiler says is shown.
+_LAST_LINES = 12
+
+
+class BuildError(Exception):
+    """The library cannot be built."""
+
+
+def library_for(torch: Any) -> Path:
+    """Return the library for this PyTorch, which is built if it was not yet.
+
+    It is built for the very version that is there, down to its commit: another one's structs may differ, and would be
+    misread in silence.
+
+    Raises:
+        BuildError: there is no compiler, or it fails.
+    """
+    command = _command(torch)
+    build = "\0".join([torch.__version__, str(torch.version.git_version), platform.machine(), *command])
+    key = hashlib.sha256(_SOURCE.read_bytes() + build.encode()).hexdigest()[:16]
+    library = _cache() / f"torch-{torch.__version__}-{key}.so"
+    if not library.exists():
+        sys.stderr.write(f"mindtorch_v2: building what records PyTorch {torch.__version__}, this once\n")
+        _compile(command, library)
+    return library
+
+
+def _command(torch: Any) -> list[str]:
+    """Return what builds the library, but for the file that it is built to."""
+    home = Path(torch.__file__).parent
+    libraries = home / "lib"
+    abi = int(getattr(torch._C, "_GLIBCXX_USE_CXX11_ABI", True))
+    return [
+        _compiler(),
+        *("-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-w"),
+        # Without it PyTorch's structs would have members that they do not have.
+        "-DNDEBUG",
+        f"-D_GLIBCXX_USE_CXX11_ABI={abi}",
+        f'-DMINDTORCH_BUILT_FOR="{torch.__version__}"',
+        f"-I{home / 'include'}",
+        f"-I{home / 'include' / 'torch' / 'csrc' / 'api' / 'include'}",
+        str(_SOURCE),
+        *(f"-L{libraries}", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{libraries}"),
+    ]
+
+
+def _compiler() -> str:
+    names = [os.environ["CXX"]] if os.environ.get("CXX") else ["c++", "g++", "clang++"]
+    for name in names:
+        if path := shutil.which(name):
+            return path
+    raise BuildError(f"there is no C++ compiler ({', '.join(names)}). Install one, or say where it is in CXX")
+
+
+def _cache() -> Path:
+    """Return a directory that only this user can write to: what is in it is loaded."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    cache = Path(base) / "mindtorch_v2"
+    try:
+        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = cache.stat()
+    except OSError as error:
+        raise BuildError(f"there is no place for what is built: {error}. Say where, in XDG_CACHE_HOME") from error
+    if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise BuildError(f"{cache} can be written to by others, so that nothing is loaded from there")
+    return cache
+
+
+def _compile(command: list[str], library: Path) -> None:
+    # Another process may build the same: each its own, and the last one's stays.
+    handle, built = tempfile.mkstemp(dir=library.parent, prefix=library.stem, suffix=".part")
+    os.close(handle)
+    try:
+        done = subprocess.run([*command, "-o", built], capture_output=True, text=True, check=False)  # noqa: S603
+        if done.returncode != 0:
+            said = "\n".join(done.stderr.splitlines()[-_LAST_LINES:])
+            raise BuildError(f"{command[0]} cannot build what records it:\n{said}")
+        Path(built).chmod(0o700)
+        Path(built).replace(library)
+    finally:
+        Path(built).unlink(missing_ok=True)

@@ -1,0 +1,57 @@
+"""PyTorch that is imported while a profiler records."""
+
+from __future__ import annotations
+
+import sys
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from typing import TYPE_CHECKING
+
+from mindtorch_v2 import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+
+
+class _TorchFinder(MetaPathFinder):
+    """Finds ``torch`` as Python does, and attaches to it once it is imported."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _AttachingLoader(spec.loader)
+        return spec
+
+
+class _AttachingLoader(Loader):
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        # Whoever asks the module how it is loaded gets the answer that it would have had.
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
+        module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        if _core._is_recording():
+            from mindtorch_v2._torch import _attach_to  # noqa: PLC0415 (that imports this)
+
+            _attach_to(module)
+
+
+_finder = _TorchFinder()
+
+
+def watch_imports() -> None:
+    """Attach to PyTorch when it is imported, if something is recorded then."""
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
