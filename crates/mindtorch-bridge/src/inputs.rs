@@ -5,13 +5,13 @@ use std::sync::OnceLock;
 
 /// What an input is, in the lowest byte of its first word. The next byte is the type of its elements, and the rest is how many
 /// dimensions or items there are.
-const TENSOR: u64 = 0;
-const UNSTRIDED: u64 = 1;
+pub(crate) const TENSOR: u64 = 0;
+pub(crate) const UNSTRIDED: u64 = 1;
 const LIST: u64 = 2;
 const INT: u64 = 4;
 const FLOAT: u64 = 5;
 const BOOL: u64 = 6;
-const INTS: u64 = 7;
+pub(crate) const INTS: u64 = 7;
 const FLOATS: u64 = 8;
 const BOOLS: u64 = 9;
 
@@ -46,6 +46,35 @@ pub(crate) fn encode(words: &[u64]) -> Inputs {
         rest = encode_one(&mut encoder, first, after);
     }
     encoder.finish()
+}
+
+/// The inputs, each with its kind and the words of its sizes or items. The tensors of a list are not inputs themselves.
+pub(crate) fn walk(words: &[u64]) -> impl Iterator<Item = (u64, &[u64])> {
+    let mut rest = words;
+    std::iter::from_fn(move || {
+        let (&first, after) = rest.split_first()?;
+        let (kind, count) = (first & 0xff, (first >> 16) as usize);
+        let (items, length) = match kind {
+            TENSOR => (count, 2 * count),
+            UNSTRIDED | INTS | FLOATS | BOOLS => (count, count),
+            INT | FLOAT | BOOL => (1, 1),
+            _ => (0, 0),
+        };
+        let items = after.get(..items)?;
+        rest = after.get(length..)?;
+        if kind == LIST {
+            (0..count).try_for_each(|_| skip(&mut rest))?;
+        }
+        Some((kind, items))
+    })
+}
+
+/// Goes over a tensor of a list.
+fn skip(rest: &mut &[u64]) -> Option<()> {
+    let (&first, after) = rest.split_first()?;
+    let count = (first >> 16) as usize;
+    *rest = after.get(if first & 0xff == TENSOR { 2 * count } else { count }..)?;
+    Some(())
 }
 
 /// Encodes an input, and gives what comes after it.

@@ -6,6 +6,7 @@
 //! asked to observe only while someone records ([`shim::Bridge::sync`]).
 
 mod abi;
+mod flops;
 mod inputs;
 mod memory;
 mod ops;

@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "the shim passes pointers")]
 
 use crate::abi::{Op, Text, WANTS_INPUTS, WANTS_OVERLOADS};
-use crate::{inputs, threads};
+use crate::{flops, inputs, threads};
 use mindtorch_profiler::{Capture, Input, Inputs, Name, Span, SpanArgs, SpanKind, capture};
 use std::cell::RefCell;
 use std::ffi::c_void;
@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// PyTorch's numbers of scopes.
 const BACKWARD_FUNCTION: u64 = 1;
+const TORCHSCRIPT_FUNCTION: u64 = 2;
 const USER_SCOPE: u64 = 7;
 
 thread_local! {
@@ -123,19 +124,24 @@ unsafe fn begin_span(op: &Op) -> Span {
     let mut args = SpanArgs::new(kind, Name::new(&name));
     if !words.is_empty() {
         args = args.inputs(inputs::encode(words));
+        if capture().contains(Capture::FLOPS) {
+            let count = flops::count(&name, words);
+            args = if count > 0 { args.flops(count) } else { args };
+        }
     }
+    threads::note(op.thread);
     if let Ok(sequence) = u64::try_from(op.sequence) {
         args = args.sequence(sequence);
+        // A node that has no number has no operator.
+        if op.forward_thread != 0 {
+            args = args.forward_thread(threads::number_of(op.forward_thread));
+        }
     }
     if op.overload.length > 0 {
         // SAFETY: by the caller.
         args = args.overload(Name::new(&unsafe { text(&op.overload) }));
     }
-    threads::note(op.thread);
-    if op.forward_thread != 0 {
-        args = args.forward_thread(threads::number_of(op.forward_thread));
-    }
-    Span::begin(&args)
+    Span::begin(&args.script(op.scope == TORCHSCRIPT_FUNCTION))
 }
 
 /// Shows an operation to the canary, if that is out on this thread.

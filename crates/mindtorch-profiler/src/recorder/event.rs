@@ -86,6 +86,7 @@ pub(crate) struct SpanDetails {
     /// The task that it is part of; 0 is none.
     pub(crate) context: u32,
     pub(crate) record_function: u32,
+    pub(crate) is_script: bool,
 }
 
 impl SpanArgs {
@@ -161,6 +162,14 @@ impl SpanArgs {
         self
     }
 
+    /// Whether it is a function of TorchScript, and not one operator.
+    pub fn script(mut self, is_script: bool) -> Self {
+        if is_script {
+            self.details().is_script = true;
+        }
+        self
+    }
+
     fn details(&mut self) -> &mut SpanDetails {
         self.details.get_or_insert(SpanDetails {
             forward_thread: 0,
@@ -168,6 +177,7 @@ impl SpanArgs {
             note: Name(0),
             context: 0,
             record_function: 0,
+            is_script: false,
         })
     }
 }

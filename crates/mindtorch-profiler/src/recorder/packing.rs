@@ -24,9 +24,10 @@ pub(super) fn span_in_one_slot(args: &SpanArgs) -> Option<(Head, u64)> {
 /// The head and the last word of the first slot, and the second slot.
 pub(super) fn span_in_two_slots(args: &SpanArgs) -> (Head, u64, Words) {
     const NOTHING: SpanDetails =
-        SpanDetails { forward_thread: 0, flops: 0, note: Name(0), context: 0, record_function: 0 };
+        SpanDetails { forward_thread: 0, flops: 0, note: Name(0), context: 0, record_function: 0, is_script: false };
     let details = args.details.as_ref().unwrap_or(&NOTHING);
-    let head = Head { kind: args.kind.record_kind(), flags: Head::DETAILED, track: 0, name: args.name.0 };
+    let flags = if details.is_script { Head::DETAILED | Head::SCRIPT } else { Head::DETAILED };
+    let head = Head { kind: args.kind.record_kind(), flags, track: 0, name: args.name.0 };
     let numbers = pack_numbers(details.record_function, args.sequence_plus_one);
     let threads = pair(details.forward_thread, details.note.0);
     let second = [numbers, details.flops, threads, pair(args.overload.0, details.context)];

@@ -204,6 +204,9 @@ impl Head {
     /// The span has numbers where others have a stack.
     pub(crate) const NUMBERED: u64 = 8;
 
+    /// The span is a function of TorchScript.
+    pub(crate) const SCRIPT: u64 = 16;
+
     const FLAGS_AT: u32 = 8;
 
     #[inline]
@@ -231,6 +234,10 @@ impl Head {
     #[inline]
     pub(crate) fn is_numbered(self) -> bool {
         self.flags & Self::NUMBERED != 0
+    }
+
+    pub(crate) fn is_script(self) -> bool {
+        self.flags & Self::SCRIPT != 0
     }
 
     pub(crate) fn is_site_only(self) -> bool {

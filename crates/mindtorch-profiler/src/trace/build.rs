@@ -3,6 +3,7 @@
 use super::columns::{SpanColumns, SpanFlags, Sparse};
 use super::contexts::{Contexts, Place, SpanOfTask};
 use super::details::DetailRow;
+use super::evaluations::number_evaluations;
 use super::links::take_forward_stacks;
 use super::names::TraceNames;
 use super::nesting::{NO_PARENT, Nesting};
@@ -144,6 +145,7 @@ impl TraceBuilder {
         for stream in &streams {
             self.add_thread(stream);
         }
+        number_evaluations(&mut self.spans, self.names.texts());
         self.resolve_launches(&streams);
         self.spans.spread_devices();
         self.spans.shrink();
@@ -356,7 +358,7 @@ impl TraceBuilder {
         let end = if is_open { self.clock.length_ns } else { self.clock.ns(raw.end) }.max(start);
         // A span that another thread will have closed by the time that a running session ends is not known as such yet.
         let elsewhere = raw.head.is_closed_elsewhere() && !is_open;
-        let flags = SpanFlags::new(raw.begin < self.clock.from_ticks, is_open, elsewhere);
+        let flags = SpanFlags::new(raw.begin < self.clock.from_ticks, is_open, elsewhere).script(raw.head.is_script());
         self.spans.start.push(start);
         self.spans.duration.push(end - start);
         self.spans.self_ns.push(0);

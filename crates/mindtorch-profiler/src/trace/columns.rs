@@ -5,7 +5,7 @@ use super::nanos::Nanos;
 use crate::column::Column;
 use crate::recorder::{Device, SpanKind};
 
-/// How a span met the window's edges.
+/// How a span met the window's edges, and what few are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SpanFlags(u8);
 
@@ -13,6 +13,7 @@ impl SpanFlags {
     const CUT_AT_START: u8 = 1;
     const CUT_AT_END: u8 = 2;
     const CLOSED_ELSEWHERE: u8 = 4;
+    const SCRIPT: u8 = 8;
 
     pub(crate) fn new(cut_at_start: bool, cut_at_end: bool, closed_elsewhere: bool) -> Self {
         let flag = |on, bit| if on { bit } else { 0 };
@@ -21,6 +22,14 @@ impl SpanFlags {
                 | flag(cut_at_end, Self::CUT_AT_END)
                 | flag(closed_elsewhere, Self::CLOSED_ELSEWHERE),
         )
+    }
+
+    pub(crate) fn script(self, is_script: bool) -> Self {
+        Self(self.0 | if is_script { Self::SCRIPT } else { 0 })
+    }
+
+    pub(crate) fn is_script(self) -> bool {
+        self.0 & Self::SCRIPT != 0
     }
 
     pub(crate) fn is_cut_at_start(self) -> bool {

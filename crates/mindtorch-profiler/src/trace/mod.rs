@@ -5,6 +5,7 @@ mod columns;
 mod contexts;
 mod derived;
 mod details;
+mod evaluations;
 mod event_order;
 mod filter;
 mod filtered;

@@ -44,6 +44,10 @@ impl TraceNames {
         self.texts.len() as u32 - 1
     }
 
+    pub(super) fn texts(&self) -> &[Arc<str>] {
+        &self.texts
+    }
+
     pub(crate) fn into_texts(self) -> Vec<Arc<str>> {
         self.texts
     }

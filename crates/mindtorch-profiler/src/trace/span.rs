@@ -35,6 +35,11 @@ impl<'a> SpanRef<'a> {
         self.trace.spans.kind[self.row]
     }
 
+    /// Whether it is a function of TorchScript.
+    pub fn is_script(&self) -> bool {
+        self.trace.spans.flags[self.row].is_script()
+    }
+
     /// When it began, in nanoseconds since the start of the trace.
     pub fn start_ns(&self) -> u64 {
         self.trace.spans.start[self.row]

@@ -90,7 +90,7 @@ fn span_attribute<'py>(py: Python<'py>, view: &TraceView, row: u32, name: &str) 
         "input_dtypes" => some(py, inputs::types(&span.inputs().decode())),
         "concrete_inputs" => some(py, inputs::values(py, &span.inputs().decode())?),
         "stack" => list(py, frames(span.stack())),
-        "scope" => some(py, scope(span.kind())),
+        "scope" => some(py, if span.is_script() { TORCHSCRIPT } else { scope(span.kind()) }),
         "sequence_nr" => some(py, span.sequence().map_or(-1, u64::cast_signed)),
         "cpu_memory_usage" => some(py, span.cpu_memory()),
         "self_cpu_memory_usage" => some(py, span.self_cpu_memory()),
@@ -172,6 +172,9 @@ fn kernel(work: DeviceSpanRef<'_>) -> (String, u16, f64) {
 fn frames(stack: Stack) -> impl Iterator<Item = String> {
     stack.frames().into_iter().map(|frame| frame.text().to_string())
 }
+
+/// Torch's number for functions of TorchScript.
+const TORCHSCRIPT: u8 = 2;
 
 /// Torch's number for the kind of an event.
 pub(super) fn scope(kind: SpanKind) -> u8 {
