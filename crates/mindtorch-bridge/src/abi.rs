@@ -2,6 +2,8 @@
 //!
 //! `shim.cpp` has the same. Whatever changes here changes the version, in both.
 
+use std::ffi::{c_char, c_void};
+
 /// Of both tables.
 pub(crate) const VERSION: u32 = 1;
 
@@ -10,18 +12,12 @@ pub(crate) const ENTRY: &std::ffi::CStr = c"mindtorch_bridge";
 
 pub(crate) type Entry = unsafe extern "C" fn(*const Recorder) -> *const Shim;
 
-/// Bytes that are good for the call which they are an argument of.
-#[repr(C)]
-pub(crate) struct Text {
-    pub(crate) data: *const u8,
-    pub(crate) length: usize,
-}
-
-/// An operation that begins.
+/// An operation that begins. What it points to is good for the call which it is an argument of.
 #[repr(C)]
 pub(crate) struct Op {
-    pub(crate) name: Text,
-    pub(crate) overload: Text,
+    pub(crate) name: *const c_char,
+    /// Null if it was not asked for.
+    pub(crate) overload: *const c_char,
     pub(crate) inputs: *const u64,
     pub(crate) input_words: usize,
     /// -1 is none.
@@ -37,26 +33,21 @@ pub(crate) struct Op {
 #[repr(C)]
 pub(crate) struct Recorder {
     pub(crate) version: u32,
-    pub(crate) wanted: extern "C" fn() -> u32,
-    pub(crate) begin: unsafe extern "C" fn(*const std::ffi::c_void, *const Op),
-    pub(crate) end: extern "C" fn(*const std::ffi::c_void),
-    pub(crate) begin_anywhere: unsafe extern "C" fn(*const Op) -> *mut std::ffi::c_void,
-    pub(crate) end_anywhere: unsafe extern "C" fn(*mut std::ffi::c_void),
+    pub(crate) begin: unsafe extern "C" fn(*const c_void, *const Op),
+    pub(crate) end: extern "C" fn(*const c_void),
+    pub(crate) begin_anywhere: unsafe extern "C" fn(*const Op) -> *mut c_void,
+    pub(crate) end_anywhere: unsafe extern "C" fn(*mut c_void),
     pub(crate) memory: extern "C" fn(u64, i64, u64, u64, i32, i32),
 }
-
-/// Bits of what `wanted` gives.
-pub(crate) const WANTS_INPUTS: u32 = 1;
-pub(crate) const WANTS_OVERLOADS: u32 = 2;
 
 /// What the shim does for the recorder.
 #[repr(C)]
 pub(crate) struct Shim {
     pub(crate) version: u32,
-    pub(crate) torch: extern "C" fn() -> *const std::ffi::c_char,
-    pub(crate) observe: extern "C" fn(bool) -> u64,
+    pub(crate) torch: extern "C" fn() -> *const c_char,
+    pub(crate) observe: extern "C" fn(bool, bool) -> u64,
     pub(crate) ignore: extern "C" fn(u64),
     pub(crate) watch_memory: extern "C" fn() -> bool,
     pub(crate) unwatch_memory: extern "C" fn() -> bool,
-    pub(crate) type_name: extern "C" fn(u8) -> *const std::ffi::c_char,
+    pub(crate) type_name: extern "C" fn(u8) -> *const c_char,
 }

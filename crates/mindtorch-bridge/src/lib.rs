@@ -6,12 +6,15 @@
 //! asked to observe only while someone records ([`shim::Bridge::sync`]).
 
 mod abi;
+mod canary;
+mod exported;
 mod flops;
 mod inputs;
 mod memory;
+mod names;
 mod ops;
 mod shim;
-mod threads;
+mod thread;
 
-pub use ops::{SeenOp, canary};
+pub use canary::{SeenOp, canary};
 pub use shim::{Bridge, BridgeError};

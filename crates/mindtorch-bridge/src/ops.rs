@@ -2,60 +2,22 @@
 
 #![expect(unsafe_code, reason = "the shim passes pointers")]
 
-use crate::abi::{Op, Text, WANTS_INPUTS, WANTS_OVERLOADS};
-use crate::{flops, inputs, threads};
-use mindtorch_profiler::{Capture, Input, Inputs, Name, Span, SpanArgs, SpanKind, capture};
-use std::cell::RefCell;
+use crate::abi::Op;
+use crate::canary;
+use crate::thread::Thread;
+use crate::{flops, inputs};
+use mindtorch_profiler::{Capture, Span, SpanArgs, SpanKind, capture};
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// PyTorch's numbers of scopes.
 const BACKWARD_FUNCTION: u64 = 1;
 const TORCHSCRIPT_FUNCTION: u64 = 2;
 const USER_SCOPE: u64 = 7;
 
-thread_local! {
-    /// The operators of this thread that have not ended, with what the shim knows them by. They end here, the last first.
-    static OPEN: RefCell<Vec<(usize, Span)>> = const { RefCell::new(Vec::new()) };
-    static SEEN: RefCell<Option<Vec<SeenOp>>> = const { RefCell::new(None) };
-}
-
-static KEEPS_OVERLOADS: AtomicBool = AtomicBool::new(false);
-static IS_CANARY_OUT: AtomicBool = AtomicBool::new(false);
-
-/// An operator as the shim described it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SeenOp {
-    /// Its name.
-    pub name: String,
-    /// Its inputs.
-    pub inputs: Vec<Input>,
-}
-
-/// What the shim says of the operators that `run` calls on this thread. Whatever is recorded meanwhile, these are not.
-pub fn canary<T>(run: impl FnOnce() -> T) -> (T, Vec<SeenOp>) {
-    SEEN.set(Some(Vec::new()));
-    IS_CANARY_OUT.store(true, Ordering::Relaxed);
-    let result = run();
-    IS_CANARY_OUT.store(false, Ordering::Relaxed);
-    (result, SEEN.take().unwrap_or_default())
-}
-
-/// Whether overloads are asked for, from now on.
-pub(crate) fn keep_overloads(keep: bool) {
-    KEEPS_OVERLOADS.store(keep, Ordering::Relaxed);
-}
-
 /// Whether someone wants to know of operators' inputs.
 pub(crate) fn wants_inputs(capture: Capture) -> bool {
     capture.contains(Capture::CPU) && capture.intersects(Capture::SHAPES | Capture::FLOPS)
-}
-
-pub(crate) extern "C" fn wanted() -> u32 {
-    let inputs = wants_inputs(capture()) || IS_CANARY_OUT.load(Ordering::Relaxed);
-    let overloads = KEEPS_OVERLOADS.load(Ordering::Relaxed);
-    (if inputs { WANTS_INPUTS } else { 0 }) | (if overloads { WANTS_OVERLOADS } else { 0 })
 }
 
 /// # Safety
@@ -63,24 +25,24 @@ pub(crate) extern "C" fn wanted() -> u32 {
 pub(crate) unsafe extern "C" fn begin(key: *const c_void, op: *const Op) {
     // A panic here would be one into PyTorch: the operator goes on, and is not recorded.
     let _ = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: by the caller.
-        let span = unsafe { begin_span(&*op) };
-        if span.is_recorded() {
-            // A thread that is being torn down has no list any more. The span ends at once, as it would have no end else.
-            let _ = OPEN.try_with(|open| open.borrow_mut().push((key.addr(), span)));
-        }
+        // A thread that is being torn down records no more.
+        Thread::with(|thread| {
+            // SAFETY: by the caller.
+            let span = unsafe { begin_span(thread, &*op) };
+            if span.is_recorded() {
+                thread.open.push((key.addr(), span));
+            }
+        });
     }));
 }
 
 pub(crate) extern "C" fn end(key: *const c_void) {
     let _ = catch_unwind(|| {
-        let _ = OPEN.try_with(|open| {
-            let mut open = open.borrow_mut();
-            // None: it began before anyone recorded.
-            let at = open.iter().rposition(|(known, _)| *known == key.addr())?;
-            // Nothing that began after it is open any more. If it looks so, it has ended elsewhere.
-            let mut ended = open.drain(at..);
-            ended.next()
+        Thread::with(|thread| {
+            // It is the last that began, unless one has ended elsewhere. If it is not there, it began before anyone recorded.
+            if let Some(at) = thread.open.iter().rposition(|(known, _)| *known == key.addr()) {
+                thread.open.drain(at..);
+            }
         });
     });
 }
@@ -90,10 +52,10 @@ pub(crate) extern "C" fn end(key: *const c_void) {
 pub(crate) unsafe extern "C" fn begin_anywhere(op: *const Op) -> *mut c_void {
     let span = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: by the caller.
-        unsafe { begin_span(&*op) }
+        Thread::with(|thread| unsafe { begin_span(thread, &*op) })
     }));
     match span {
-        Ok(span) if span.is_recorded() => Box::into_raw(Box::new(span)).cast(),
+        Ok(Some(span)) if span.is_recorded() => Box::into_raw(Box::new(span)).cast(),
         _ => std::ptr::null_mut(),
     }
 }
@@ -110,10 +72,10 @@ pub(crate) unsafe extern "C" fn end_anywhere(span: *mut c_void) {
 
 /// # Safety
 /// What the operation points to is good for this call.
-unsafe fn begin_span(op: &Op) -> Span {
+unsafe fn begin_span(thread: &mut Thread, op: &Op) -> Span {
     // SAFETY: by the caller.
-    let (name, words) = unsafe { (text(&op.name), words(op)) };
-    if IS_CANARY_OUT.load(Ordering::Relaxed) && note_seen(&name, words) {
+    let (name, words) = unsafe { (thread.names.of(op.name), words(op)) };
+    if canary::is_out() && canary::note(name, words) {
         return Span::none();
     }
     let kind = match op.scope {
@@ -121,45 +83,27 @@ unsafe fn begin_span(op: &Op) -> Span {
         USER_SCOPE => SpanKind::Annotation,
         _ => SpanKind::Op,
     };
-    let mut args = SpanArgs::new(kind, Name::new(&name));
+    let mut args = SpanArgs::new(kind, name);
     if !words.is_empty() {
         args = args.inputs(inputs::encode(words));
         if capture().contains(Capture::FLOPS) {
-            let count = flops::count(&name, words);
+            let count = flops::count(&name.text(), words);
             args = if count > 0 { args.flops(count) } else { args };
         }
     }
-    threads::note(op.thread);
+    thread.is_torchs(op.thread);
     if let Ok(sequence) = u64::try_from(op.sequence) {
         args = args.sequence(sequence);
         // A node that has no number has no operator.
         if op.forward_thread != 0 {
-            args = args.forward_thread(threads::number_of(op.forward_thread));
+            args = args.forward_thread(thread.number_of(op.forward_thread));
         }
     }
-    if op.overload.length > 0 {
+    if !op.overload.is_null() {
         // SAFETY: by the caller.
-        args = args.overload(Name::new(&unsafe { text(&op.overload) }));
+        args = args.overload(unsafe { thread.names.of(op.overload) });
     }
-    Span::begin(&args.script(op.scope == TORCHSCRIPT_FUNCTION))
-}
-
-/// Shows an operation to the canary, if that is out on this thread.
-#[cold]
-fn note_seen(name: &str, words: &[u64]) -> bool {
-    SEEN.with_borrow_mut(|seen| {
-        let Some(seen) = seen else { return false };
-        let inputs: Inputs = inputs::encode(words);
-        seen.push(SeenOp { name: name.to_owned(), inputs: inputs.decode() });
-        true
-    })
-}
-
-/// # Safety
-/// The bytes are good for as long as the text is used.
-unsafe fn text<'a>(text: &Text) -> std::borrow::Cow<'a, str> {
-    // SAFETY: by the caller.
-    String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(text.data, text.length) })
+    Span::begin(&if op.scope == TORCHSCRIPT_FUNCTION { args.script(true) } else { args })
 }
 
 /// # Safety

@@ -3,16 +3,16 @@
 #![expect(unsafe_code, reason = "a library that is loaded at run time is called through pointers")]
 
 use crate::abi::{ENTRY, Entry, Recorder, Shim, VERSION};
-use crate::{inputs, memory, ops};
+use crate::{exported, inputs, memory, ops};
 use mindtorch_profiler::{Capture, capture};
 use std::ffi::{CStr, CString, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 static RECORDER: Recorder = Recorder {
     version: VERSION,
-    wanted: ops::wanted,
     begin: ops::begin,
     end: ops::end,
     begin_anywhere: ops::begin_anywhere,
@@ -28,6 +28,7 @@ pub struct Bridge {
     shim: &'static Shim,
     torch: String,
     observing: Mutex<Option<Observing>>,
+    keeps_overloads: AtomicBool,
 }
 
 impl std::fmt::Debug for Shim {
@@ -41,8 +42,7 @@ impl std::fmt::Debug for Shim {
 struct Observing {
     handle: u64,
     inputs: bool,
-    /// A forked child has its parent's callbacks, but none of its sessions.
-    process: u32,
+    overloads: bool,
 }
 
 /// Why there is no bridge.
@@ -103,7 +103,26 @@ impl Bridge {
             unsafe { string((shim.type_name)(number)) }
         };
         inputs::set_types(&(0..=u8::MAX).map(|number| type_name(number).unwrap_or_default()).collect::<Vec<_>>());
-        Ok(BRIDGE.get_or_init(|| Self { shim, torch: built_for, observing: Mutex::new(None) }))
+        Ok(Self::init(shim, torch))
+    }
+
+    /// Does without a shim, by what PyTorch's library exports: operations have names and times, and no more.
+    ///
+    /// # Errors
+    /// If the library is not loaded, or exports something else.
+    pub fn without_shim(library: &Path, torch: &str) -> Result<&'static Self, BridgeError> {
+        let shim = exported::shim(library, torch)
+            .map_err(|why| BridgeError::Load { path: library.display().to_string(), why })?;
+        Ok(Self::init(shim, torch))
+    }
+
+    fn init(shim: &'static Shim, torch: &str) -> &'static Self {
+        BRIDGE.get_or_init(|| Self {
+            shim,
+            torch: torch.to_owned(),
+            observing: Mutex::new(None),
+            keeps_overloads: AtomicBool::new(false),
+        })
     }
 
     /// The version of PyTorch that it is for.
@@ -113,34 +132,32 @@ impl Bridge {
 
     /// Observes what someone records, and nothing when nobody does. To be called after each change of what is recorded.
     pub fn sync(&self) {
-        let wanted = capture().contains(Capture::CPU).then(|| ops::wants_inputs(capture()));
-        self.observe(wanted);
+        let inputs = ops::wants_inputs(capture());
+        let overloads = self.keeps_overloads.load(Ordering::Relaxed);
+        self.observe(capture().contains(Capture::CPU).then_some((inputs, overloads)));
         if !capture().contains(Capture::MEMORY) {
             (self.shim.unwatch_memory)();
         }
     }
 
-    /// Observes, with inputs or without, or does not.
-    fn observe(&self, wanted: Option<bool>) {
-        let process = std::process::id();
+    /// Observes, with inputs and overloads or without, or does not.
+    fn observe(&self, wanted: Option<(bool, bool)>) {
         let mut observing = self.lock();
-        if observing.map(|now| (now.inputs, now.process)) == wanted.map(|inputs| (inputs, process)) {
+        if observing.map(|now| (now.inputs, now.overloads)) == wanted {
             return;
         }
-        // The new one first: nothing is missed. What both would see, one sees: operators that are open know theirs.
-        let old = observing.take();
-        if let Some(old) = old {
+        if let Some(old) = observing.take() {
             (self.shim.ignore)(old.handle);
         }
-        if let Some(inputs) = wanted {
-            let handle = (self.shim.observe)(inputs);
-            *observing = (handle != 0).then_some(Observing { handle, inputs, process });
+        if let Some((inputs, overloads)) = wanted {
+            let handle = (self.shim.observe)(inputs, overloads);
+            *observing = (handle != 0).then_some(Observing { handle, inputs, overloads });
         }
     }
 
     /// Runs `run` with the shim observing, whatever is recorded.
     pub fn observed<T>(&self, run: impl FnOnce() -> T) -> T {
-        self.observe(Some(true));
+        self.observe(Some((true, false)));
         let result = run();
         self.sync();
         result
@@ -148,7 +165,7 @@ impl Bridge {
 
     /// Whether overloads are asked for, from now on.
     pub fn keep_overloads(&self, keep: bool) {
-        ops::keep_overloads(keep);
+        self.keeps_overloads.store(keep, Ordering::Relaxed);
     }
 
     /// Sees the memory of this thread, and of those that work for it, from now on. False if another profiler does.

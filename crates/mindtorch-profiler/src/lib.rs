@@ -125,9 +125,9 @@ pub use allocator::ProfiledAllocator;
 pub use capture::Capture;
 pub use clock::ManualClock;
 pub use error::Error;
+#[cfg(feature = "arrow")]
 pub use export::{ArrowArray, ArrowArrayStream, ArrowSchema, DataFrame};
 pub use export::{ChromeTrace, PerfettoTrace, StackMetric, TimelineForm, frame_parts, set_interruption, write_file};
-#[cfg(feature = "arrow")]
 pub use flops::flops;
 pub use inputs::{Input, Inputs, InputsEncoder, float_text};
 pub use load::LoadError;

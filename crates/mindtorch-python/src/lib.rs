@@ -29,7 +29,7 @@ mod _core {
     #[pymodule_export]
     use crate::tensor::{PyDType, PyDevice, PyGenerator, PyTensor};
     #[pymodule_export]
-    use crate::torch_bridge::{load_torch_bridge, torch_bridge, torch_canary};
+    use crate::torch_bridge::{load_torch_bridge, observe_torch_by_name, torch_bridge, torch_canary};
 
     /// The engine is the process's: what a second interpreter would record would be mixed with what the first does.
     #[pyfunction]

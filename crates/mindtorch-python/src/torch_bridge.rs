@@ -24,6 +24,16 @@ pub(crate) fn load_torch_bridge(path: PathBuf, torch: &str) -> PyResult<()> {
     Ok(())
 }
 
+/// Does without a library, by what PyTorch's own exports.
+#[pyfunction]
+#[pyo3(name = "_observe_torch_by_name")]
+#[expect(clippy::needless_pass_by_value, reason = "Python gives it away")]
+pub(crate) fn observe_torch_by_name(library: PathBuf, torch: &str) -> PyResult<()> {
+    let bridge = Bridge::without_shim(&library, torch).map_err(|error| PyImportError::new_err(error.to_string()))?;
+    bridge.sync();
+    Ok(())
+}
+
 /// An operator, and of each of its inputs the type, the sizes and the strides.
 type Seen = (String, Vec<(String, Vec<i64>, Vec<i64>)>);
 

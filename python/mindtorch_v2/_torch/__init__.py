@@ -43,12 +43,34 @@ def _is_pytorch(torch: ModuleType) -> bool:
 def _attach_to(torch: Any) -> None:
     from mindtorch_v2._torch._build import BuildError, library_for  # noqa: PLC0415 (few need it)
     from mindtorch_v2._torch._canary import CanaryError, check  # noqa: PLC0415
-    from mindtorch_v2.profiler._warnings import warn_user  # noqa: PLC0415
 
     try:
-        version = torch.__version__
-        _core._load_torch_bridge(library_for(torch), version)
+        _core._load_torch_bridge(library_for(torch), torch.__version__)
         check(torch)
-    except (BuildError, CanaryError, ImportError, OSError) as error:
-        _refused.add(id(torch))
-        warn_user(f"PyTorch is not recorded: {error}")
+    except BuildError as error:
+        _observe_by_name(torch, error)
+    except (CanaryError, ImportError, OSError) as error:
+        _refuse(torch, error)
+
+
+def _observe_by_name(torch: Any, why: Exception) -> None:
+    """Record what can be without a library of our own."""
+    from mindtorch_v2.profiler._warnings import warn_user  # noqa: PLC0415 (few need it)
+
+    library = os.path.join(os.path.dirname(torch.__file__), "lib", "libtorch_cpu.so")  # noqa: PTH118, PTH120
+    try:
+        _core._observe_torch_by_name(library, torch.__version__)
+    except ImportError as error:
+        _refuse(torch, error)
+    else:
+        warn_user(
+            f"PyTorch's operators are recorded with their names, times and threads only, without shapes, types, sequence "
+            f"numbers, flops and memory: {why}"
+        )
+
+
+def _refuse(torch: Any, why: Exception) -> None:
+    from mindtorch_v2.profiler._warnings import warn_user  # noqa: PLC0415 (few need it)
+
+    _refused.add(id(torch))
+    warn_user(f"PyTorch is not recorded: {why}")

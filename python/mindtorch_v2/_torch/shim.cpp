@@ -11,10 +11,12 @@
 #include <c10/util/ThreadLocalDebugInfo.h>
 #include <torch/csrc/profiler/orchestration/observer.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <vector>
+#include <string>
 
 #ifndef NDEBUG
 #error "PyTorch's structs have other members without NDEBUG"
@@ -25,14 +27,10 @@ namespace {
 // Of both tables. Changed with any change of what they or the words of inputs mean.
 constexpr uint32_t VERSION = 1;
 
-struct Text {
-  const char* data;
-  size_t length;
-};
-
 struct Op {
-  Text name;
-  Text overload;
+  const char* name;
+  // Null if it was not asked for.
+  const char* overload;
   // Inputs as words; see `encode`.
   const uint64_t* inputs;
   size_t input_words;
@@ -46,8 +44,6 @@ struct Op {
 // What the recorder does.
 struct Recorder {
   uint32_t version;
-  // Whether what comes next is wanted: bits, as below.
-  uint32_t (*wanted)();
   // An operation of this thread, which ends here. The key tells it from others that are open.
   void (*begin)(const void* key, const Op* op);
   void (*end)(const void* key);
@@ -57,16 +53,13 @@ struct Recorder {
   void (*memory)(uint64_t address, int64_t bytes, uint64_t allocated, uint64_t reserved, int32_t type, int32_t index);
 };
 
-constexpr uint32_t WANTS_INPUTS = 1;
-constexpr uint32_t WANTS_OVERLOADS = 2;
-
 // What this library does.
 struct Shim {
   uint32_t version;
   // The version of PyTorch that it was built for.
   const char* (*torch)();
-  // Observes operations from now on, with their inputs or without. 0 if PyTorch refuses.
-  uint64_t (*observe)(bool inputs);
+  // Observes operations from now on, with their inputs and the names of their overloads, or without. 0 if PyTorch refuses.
+  uint64_t (*observe)(bool inputs, bool overloads);
   void (*ignore)(uint64_t handle);
   // Sees the memory of this thread and of those that work for it. False if another profiler does.
   bool (*watch_memory)();
@@ -78,6 +71,10 @@ struct Shim {
 
 const Recorder* recorder = nullptr;
 
+// What was asked for last.
+std::atomic<bool> wants_inputs{false};
+std::atomic<bool> wants_overloads{false};
+
 // The first word of an input: what it is, the type of its elements, and how many there are.
 enum Kind : uint64_t { TENSOR, UNSTRIDED, LIST, NONE, INT, FLOAT, BOOL, INTS, FLOATS, BOOLS };
 
@@ -88,7 +85,52 @@ constexpr uint64_t first_word(Kind kind, uint64_t type, uint64_t count) {
   return kind | type << 8 | count << 16;
 }
 
-using Words = std::vector<uint64_t>;
+// The words of an operation's inputs, in memory that the thread's next operation uses again.
+class Words {
+ public:
+  void clear() {
+    length_ = 0;
+  }
+
+  const uint64_t* data() const {
+    return words_.get();
+  }
+
+  size_t size() const {
+    return length_;
+  }
+
+  // Room for so many more.
+  uint64_t* add(size_t count) {
+    if (length_ + count > capacity_) {
+      grow(length_ + count);
+    }
+    uint64_t* place = words_.get() + length_;
+    length_ += count;
+    return place;
+  }
+
+  void push(uint64_t word) {
+    *add(1) = word;
+  }
+
+  void append(c10::IntArrayRef numbers) {
+    std::copy(numbers.begin(), numbers.end(), add(numbers.size()));
+  }
+
+ private:
+  void grow(size_t least) {
+    const size_t capacity = std::max<size_t>(2 * least, 256);
+    std::unique_ptr<uint64_t[]> words(new uint64_t[capacity]);
+    std::copy(words_.get(), words_.get() + length_, words.get());
+    words_ = std::move(words);
+    capacity_ = capacity;
+  }
+
+  std::unique_ptr<uint64_t[]> words_;
+  size_t length_ = 0;
+  size_t capacity_ = 0;
+};
 
 uint64_t bits(double value) {
   uint64_t word;
@@ -98,17 +140,16 @@ uint64_t bits(double value) {
 
 void encode(Words& words, const at::Tensor& tensor) {
   if (!tensor.defined() || tensor.is_nested() || tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides()) {
-    words.push_back(first_word(NONE, 0, 0));
+    words.push(first_word(NONE, 0, 0));
     return;
   }
   const auto sizes = tensor.sizes();
   const bool strided = tensor.layout() == at::kStrided;
   const auto type = static_cast<uint64_t>(tensor.scalar_type());
-  words.push_back(first_word(strided ? TENSOR : UNSTRIDED, type, sizes.size()));
-  words.insert(words.end(), sizes.begin(), sizes.end());
+  words.push(first_word(strided ? TENSOR : UNSTRIDED, type, sizes.size()));
+  words.append(sizes);
   if (strided) {
-    const auto strides = tensor.strides();
-    words.insert(words.end(), strides.begin(), strides.end());
+    words.append(tensor.strides());
   }
 }
 
@@ -116,13 +157,13 @@ void encode_list(Words& words, const at::IValue& value) {
   const auto list = value.toListRef();
   const auto first = list.empty() ? at::IValue() : list[0];
   if (list.size() > LONGEST_LIST || !(list.empty() || first.isInt() || first.isDouble() || first.isBool())) {
-    words.push_back(first_word(NONE, 0, 0));
+    words.push(first_word(NONE, 0, 0));
     return;
   }
   const Kind kind = first.isDouble() ? FLOATS : first.isBool() ? BOOLS : INTS;
-  words.push_back(first_word(kind, 0, list.size()));
+  words.push(first_word(kind, 0, list.size()));
   for (const auto& item : list) {
-    words.push_back(
+    words.push(
         item.isDouble() ? bits(item.toDouble())
             : item.isBool() ? static_cast<uint64_t>(item.toBool())
             : item.isInt() ? static_cast<uint64_t>(item.toInt())
@@ -134,24 +175,24 @@ void encode(Words& words, const at::IValue& value) {
   if (value.isTensor()) {
     encode(words, value.toTensor());
   } else if (value.isInt()) {
-    words.push_back(first_word(INT, 0, 0));
-    words.push_back(static_cast<uint64_t>(value.toInt()));
+    words.push(first_word(INT, 0, 0));
+    words.push(static_cast<uint64_t>(value.toInt()));
   } else if (value.isDouble()) {
-    words.push_back(first_word(FLOAT, 0, 0));
-    words.push_back(bits(value.toDouble()));
+    words.push(first_word(FLOAT, 0, 0));
+    words.push(bits(value.toDouble()));
   } else if (value.isBool()) {
-    words.push_back(first_word(BOOL, 0, 0));
-    words.push_back(value.toBool());
+    words.push(first_word(BOOL, 0, 0));
+    words.push(value.toBool());
   } else if (value.isTensorList()) {
     const auto tensors = value.toListRef();
-    words.push_back(first_word(LIST, 0, tensors.size()));
+    words.push(first_word(LIST, 0, tensors.size()));
     for (const auto& tensor : tensors) {
       encode(words, tensor.toTensor());
     }
   } else if (value.isList()) {
     encode_list(words, value);
   } else {
-    words.push_back(first_word(NONE, 0, 0));
+    words.push(first_word(NONE, 0, 0));
   }
 }
 
@@ -171,25 +212,22 @@ const char* overload_of(const Function& function) {
   if constexpr (requires { function.overload_name(); }) {
     return function.overload_name();
   } else {
-    return "";
+    return nullptr;
   }
 }
 
 std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   static thread_local Words words;
   try {
-    const auto wanted = recorder->wanted();
     words.clear();
-    if (wanted & WANTS_INPUTS) {
+    if (wants_inputs.load(std::memory_order_relaxed)) {
       for (const auto& input : function.inputs()) {
         encode(words, input);
       }
     }
-    const char* name = function.name();
-    const char* overload = wanted & WANTS_OVERLOADS ? overload_of(function) : "";
     const Op op{
-        {name, std::strlen(name)},
-        {overload, std::strlen(overload)},
+        function.name(),
+        wants_overloads.load(std::memory_order_relaxed) ? overload_of(function) : nullptr,
         words.data(),
         words.size(),
         function.seqNr(),
@@ -214,8 +252,10 @@ void end(const at::RecordFunction& function, at::ObserverContext* context) {
   }
 }
 
-uint64_t observe(bool inputs) {
+uint64_t observe(bool inputs, bool overloads) {
   try {
+    wants_inputs = inputs;
+    wants_overloads = overloads;
     return at::addGlobalCallback(at::RecordFunctionCallback(&begin, &end).needsInputs(inputs));
   } catch (...) {
     return 0;

@@ -1,0 +1,171 @@
+//! PyTorch without a shim: where there is no compiler, observers can still be added by the names that `libtorch` exports.
+//!
+//! What an operation is called, when it ran, on which thread, and what kind it is, that much is known. Inputs, numbers,
+//! overloads and memory are members of structs that only a shim can read.
+
+#![expect(unsafe_code, reason = "functions of C++ are called by their exported names")]
+
+use crate::abi::{Op, Shim, VERSION};
+use crate::ops;
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// PyTorch's kinds of scopes, of which each is observed on its own: an observer is not told.
+const SCOPES: usize = 10;
+const FUNCTION: usize = 0;
+const BACKWARD: usize = 1;
+const SCRIPT: usize = 2;
+const USER: usize = 7;
+
+/// `at::RecordFunctionCallback`, since PyTorch 2.0.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Callback {
+    start: unsafe extern "C" fn(*mut *mut c_void, *const c_void) -> *mut *mut c_void,
+    end: extern "C" fn(*const c_void, *mut c_void),
+    probability: f64,
+    scopes: [bool; SCOPES],
+    needs_inputs: bool,
+    needs_outputs: bool,
+    needs_ids: bool,
+}
+
+/// What `libtorch` exports.
+struct Exports {
+    add_callback: unsafe extern "C" fn(Callback) -> u64,
+    remove_callback: unsafe extern "C" fn(u64),
+    name: unsafe extern "C" fn(*const c_void) -> *const c_char,
+    version: CString,
+}
+
+static EXPORTS: OnceLock<Exports> = OnceLock::new();
+/// The observers that are there.
+static HANDLES: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+
+static SHIM: Shim = Shim { version: VERSION, torch, observe, ignore, watch_memory, unwatch_memory, type_name };
+
+/// What a shim would do, as far as `libtorch` itself can.
+pub(crate) fn shim(library: &Path, version: &str) -> Result<&'static Shim, String> {
+    if EXPORTS.get().is_none() {
+        let exports = Exports::of(library, version)?;
+        EXPORTS.get_or_init(|| exports);
+    }
+    Ok(&SHIM)
+}
+
+impl Exports {
+    fn of(library: &Path, version: &str) -> Result<Self, String> {
+        let path = CString::new(library.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
+        let version = CString::new(version).map_err(|error| error.to_string())?;
+        // SAFETY: the path is a string. The library is one that is loaded; nothing of it is run.
+        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
+        if handle.is_null() {
+            return Err(format!("{} is not loaded", library.display()));
+        }
+        let find = |name: &CStr| {
+            // SAFETY: the library is open, and the name a string.
+            let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
+            if found.is_null() {
+                Err(format!("{} has no {}", library.display(), name.to_string_lossy()))
+            } else {
+                Ok(found)
+            }
+        };
+        // SAFETY: these are the names of functions with these arguments: a struct by value, which for its size is passed in
+        // memory by both languages; a number; and the address of an object.
+        unsafe {
+            Ok(Self {
+                add_callback: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(Callback) -> u64>(find(
+                    c"_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE",
+                )?),
+                remove_callback: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(u64)>(find(
+                    c"_ZN2at14removeCallbackEm",
+                )?),
+                name: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const c_void) -> *const c_char>(find(
+                    c"_ZNK2at14RecordFunction4nameEv",
+                )?),
+                version,
+            })
+        }
+    }
+}
+
+extern "C" fn torch() -> *const c_char {
+    EXPORTS.get().map_or(std::ptr::null(), |exports| exports.version.as_ptr())
+}
+
+/// Observes each kind on its own. The handle is any number but 0.
+extern "C" fn observe(_inputs: bool, _overloads: bool) -> u64 {
+    let Some(exports) = EXPORTS.get() else { return 0 };
+    let mut handles = HANDLES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut add = |scopes: &[usize], start| {
+        let mut callback = Callback {
+            start,
+            end,
+            probability: 1.0,
+            scopes: [false; SCOPES],
+            needs_inputs: false,
+            needs_outputs: false,
+            needs_ids: false,
+        };
+        scopes.iter().for_each(|&scope| callback.scopes[scope] = true);
+        // SAFETY: this is what the function takes.
+        handles.push(unsafe { (exports.add_callback)(callback) });
+    };
+    add(&[FUNCTION], start::<FUNCTION>);
+    add(&[BACKWARD], start::<BACKWARD>);
+    add(&[SCRIPT], start::<SCRIPT>);
+    add(&[USER], start::<USER>);
+    1
+}
+
+extern "C" fn ignore(_handle: u64) {
+    let Some(exports) = EXPORTS.get() else { return };
+    for handle in HANDLES.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        // SAFETY: it is one that was given.
+        unsafe { (exports.remove_callback)(handle) };
+    }
+}
+
+/// # Safety
+/// There is a place for the context of this observer, which has none, and the function is one that begins.
+unsafe extern "C" fn start<const SCOPE: usize>(context: *mut *mut c_void, function: *const c_void) -> *mut *mut c_void {
+    // SAFETY: by the caller.
+    unsafe { *context = std::ptr::null_mut() };
+    if let Some(exports) = EXPORTS.get() {
+        // SAFETY: by the caller.
+        let name = unsafe { (exports.name)(function) };
+        let op = Op {
+            name,
+            overload: std::ptr::null(),
+            inputs: std::ptr::null(),
+            input_words: 0,
+            sequence: -1,
+            thread: 0,
+            forward_thread: 0,
+            scope: SCOPE as u64,
+        };
+        // SAFETY: the name is good for this call.
+        unsafe { ops::begin(function, &raw const op) };
+    }
+    context
+}
+
+extern "C" fn end(function: *const c_void, _context: *mut c_void) {
+    ops::end(function);
+}
+
+/// Nothing to see: whoever asks for memory was told when this was loaded.
+extern "C" fn watch_memory() -> bool {
+    true
+}
+
+extern "C" fn unwatch_memory() -> bool {
+    false
+}
+
+extern "C" fn type_name(_: u8) -> *const c_char {
+    std::ptr::null()
+}
