@@ -64,8 +64,8 @@ def _observe_by_name(torch: Any, why: Exception) -> None:
         _refuse(torch, error)
     else:
         warn_user(
-            f"PyTorch's operators are recorded with their names, times and threads only, without shapes, types, sequence "
-            f"numbers, flops and memory: {why}"
+            "PyTorch's operators are recorded with their names, times and threads only, without shapes, types, "
+            f"sequence numbers, flops and memory: {why}"
         )
 
 

@@ -111,7 +111,7 @@ def inputs_of_all_kinds() -> Callable[[], None]:
 
     def run() -> None:
         torch.cat([torch.ones(2, 3), torch.ones(1, 3, dtype=torch.float16)])
-        torch.cat([])if False else torch.stack([])if False else None
+        torch.cat([]) if False else torch.stack([]) if False else None
         torch.ones(2, dtype=torch.complex64) * 1j
         torch.full((2, 2), 1.5)
         torch.arange(0, 5, 2)
