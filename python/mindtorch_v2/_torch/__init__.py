@@ -1,7 +1,7 @@
 """PyTorch beside this package: while a profiler records, what PyTorch does is recorded, too.
 
-Nothing here imports PyTorch. A program that has imported it when a recording starts, or does so while one is running, has
-its operators, scopes and memory in the recording; ``MINDTORCH_TORCH=0`` in the environment leaves it alone.
+Nothing here imports PyTorch. A program that has imported it when a recording starts, or does so while one is running,
+has its operators, scopes and memory in the recording; ``MINDTORCH_TORCH=0`` in the environment leaves it alone.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 
+from mindtorch_v2._torch import _values
 from mindtorch_v2.autograd import profiler as _engine
 from mindtorch_v2.profiler._bound import Bound
 from mindtorch_v2.profiler._changes import Changes
@@ -82,6 +83,8 @@ class _KinetoProfile(TraceMetadata, TraceFiles):
         self.activity_configs: dict[ProfilerActivity, ProfilerActivityConfig] = parsed.configs
         for name in parsed.absent:
             warn_user(f"{name} is not available, disabling {name} profiling")
+        if _values.is_torchs(experimental_config, "_ExperimentalConfig"):
+            experimental_config = _values.experimental_config(experimental_config)
         self.record_shapes = record_shapes
         self.profile_memory = profile_memory
         self.with_stack = with_stack

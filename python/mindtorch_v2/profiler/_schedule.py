@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from mindtorch_v2._torch._values import is_torchs
 from mindtorch_v2.profiler._errors import InvalidScheduleError, InvalidScheduleTypeError
 from mindtorch_v2.profiler._warnings import warn_user
 
@@ -92,6 +93,8 @@ def always_record(_step: int) -> ProfilerAction:
 
 def checked(action: object, step: int) -> ProfilerAction:
     """Return what a user's schedule returned, if it may."""
+    if is_torchs(action, "ProfilerAction"):
+        action = ProfilerAction.__members__.get(action.name, action)  # type: ignore[attr-defined]
     if not isinstance(action, ProfilerAction):
         raise TypeError(f"a schedule must return a ProfilerAction, but for step {step} it returned {action!r}")
     if action is ProfilerAction.DEVICE_STOPPED:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from mindtorch_v2 import _core
+from mindtorch_v2._torch._values import is_torchs
 from mindtorch_v2.profiler._errors import InvalidActivityError
 
 # Not imported from typing, which takes longer to import than this package.
@@ -117,6 +118,8 @@ class ParsedActivities:
 
 def parse(item: object) -> ProfilerActivity:
     """Return the activity that is meant: a member, or CPU, NPU, CUDA or GPU by name."""
+    if is_torchs(item, "ProfilerActivity"):
+        item = ProfilerActivity.__members__.get(item.name, item)  # type: ignore[attr-defined]
     if isinstance(item, ProfilerActivity):
         return ProfilerActivity.NPU if item._is_accelerator else item
     if not isinstance(item, str):
