@@ -10,6 +10,7 @@ import os
 import sys
 
 from mindtorch_v2 import _core
+from mindtorch_v2._torch._program import tell as tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -213,6 +213,7 @@ class profile(ProfileResults):
         self.entered = True
         self._has_warned = False
         self._recording.start(lambda: _NOTHING() if is_empty else self._new_session(record_steps, first_step))
+        _torch.tell()
         if self.with_stack and self.experimental_config.record_python_gc_info:
             self._collections = _collections.watch(self._recording)
         self.profiling_start_time_ns = time_ns()
@@ -262,6 +263,7 @@ class profile(ProfileResults):
             self._warn_if_full()
         finally:
             was_running = self._recording.finish()
+            _torch.tell()
         if was_running:
             self.profiling_end_time_ns = time_ns()
             window = self.profiling_end_time_ns - self.profiling_start_time_ns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import sys
 
 from mindtorch_v2._torch import _values
 from mindtorch_v2.autograd import profiler as _engine
@@ -205,6 +206,16 @@ class _KinetoProfile(TraceMetadata, TraceFiles):
                 self.execution_trace_observer.stop()
             raise
         self._is_prepared = False
+        if "torch.distributed" in sys.modules:
+            self._note_process_groups()
+
+    def _note_process_groups(self) -> None:
+        import json  # noqa: PLC0415 (few need it, and the package is to be imported quickly)
+
+        from mindtorch_v2._torch._program import distributed_info  # noqa: PLC0415
+
+        if info := distributed_info():
+            self._trace_metadata["distributedInfo"] = json.dumps(info, default=str)
 
     def _start_engine(self, profiler: _engine.profile) -> None:
         profiler._start_trace()
