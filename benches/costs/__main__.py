@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benches.costs import added, engine, files, imports, lifecycle, machine, recordings, scopes, table
+from benches.costs import added, bridge, engine, files, imports, lifecycle, machine, recordings, scopes, table
 from benches.costs.effort import Effort
 from benches.costs.library import MODULES
 
@@ -29,6 +29,7 @@ SECTIONS: dict[str, Callable[[Effort], Iterable[Row]]] = {
     "recordings": recordings.rows,
     "files": files.rows,
     "imports": imports.rows,
+    "bridge": bridge.rows,
 }
 
 

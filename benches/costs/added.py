@@ -22,12 +22,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from benches.costs.figure import Goal, Row
-from benches.costs.library import MODES, Library
+from benches.costs.library import MODES, MODULES, Library
 from benches.costs.machine import ROOT
 from benches.costs.worker import order, workers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from benches.costs.effort import Effort
 
@@ -140,9 +140,11 @@ class Differences:
         return [100 * each / work for each in self.added(mode)]
 
 
-def measured(rounds: int, modes: list[str], keep: bool = False, **work: Any) -> dict[str, Differences]:
+def measured(
+    rounds: int, modes: list[str], keep: bool = False, sides: Sequence[str] = tuple(MODULES), **work: Any
+) -> dict[str, Differences]:
     """Take turns, after a first one of both that is not counted."""
-    with workers(Added, **work) as asked:
+    with workers(Added, sides, **work) as asked:
         found = {side: Differences(worker.ask("operators")) for side, worker in asked.items()}
         for worker in asked.values():
             worker.ask("turn", modes=modes)
@@ -150,7 +152,7 @@ def measured(rounds: int, modes: list[str], keep: bool = False, **work: Any) -> 
             # Each mode comes first as often as any other.
             start = number % len(modes)
             rotated = modes[start:] + modes[:start]
-            for side in order(number):
+            for side in order(number, sides):
                 found[side].take(rotated, asked[side].ask("turn", modes=rotated, keep=keep))
     return found
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from benches.costs.observer import OBSERVERS, EmptyObserver
+
 MODULES = {"ours": "mindtorch_v2", "torch": "torch"}
+BRIDGE = "bridge"
+"""PyTorch, with our profiler."""
 MODES: dict[str, dict[str, bool]] = {
     "plain": {},
     "shapes": {"record_shapes": True},
@@ -20,12 +24,14 @@ class Library:
 
     def __init__(self, side: str) -> None:
         self.side = side
-        self.torch = import_module(MODULES[side])
-        self.profiler = import_module(f"{MODULES[side]}.profiler")
+        self.torch = import_module("torch" if side == BRIDGE else MODULES[side])
+        self.profiler = import_module("mindtorch_v2.profiler" if side == BRIDGE else f"{MODULES[side]}.profiler")
         self.torch.set_num_threads(1)
 
     def profile(self, mode: str = "plain", **options: Any) -> Any:
         """Return a profiler of the host that records what the mode says."""
+        if mode in OBSERVERS:
+            return EmptyObserver(self.torch, **OBSERVERS[mode])
         return self.profiler.profile(activities=[self.profiler.ProfilerActivity.CPU], **MODES[mode], **options)
 
     def add(self, count: int) -> None:

@@ -67,10 +67,10 @@ def once(side: str, subject: type, method: str, **arguments: Any) -> Any:
 
 
 @contextmanager
-def workers(subject: type, **arguments: Any) -> Iterator[dict[str, Worker]]:
+def workers(subject: type, sides: Sequence[str] = tuple(MODULES), **arguments: Any) -> Iterator[dict[str, Worker]]:
     """Have a process for each library, for as long as the context lasts."""
     with ExitStack() as stack:
-        yield {side: stack.enter_context(Worker(side, subject, **arguments)) for side in MODULES}
+        yield {side: stack.enter_context(Worker(side, subject, **arguments)) for side in sides}
 
 
 def order(number: int, sides: Sequence[str] = tuple(MODULES)) -> Sequence[str]:

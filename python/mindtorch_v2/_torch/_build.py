@@ -22,7 +22,7 @@ class BuildError(Exception):
     """The library cannot be built."""
 
 
-def library_for(torch: Any) -> Path:
+def library_for(torch: Any, source: Path = _SOURCE) -> Path:
     """Return the library for this PyTorch, which is built if it was not yet.
 
     It is built for the very version that is there, down to its commit: another one's structs may differ, and would be
@@ -31,9 +31,9 @@ def library_for(torch: Any) -> Path:
     Raises:
         BuildError: there is no compiler, or it fails.
     """
-    command = _command(torch)
+    command = _command(torch, source)
     build = "\0".join([torch.__version__, str(torch.version.git_version), platform.machine(), *command])
-    key = hashlib.sha256(_SOURCE.read_bytes() + build.encode()).hexdigest()[:16]
+    key = hashlib.sha256(source.read_bytes() + build.encode()).hexdigest()[:16]
     library = _cache() / f"torch-{torch.__version__}-{key}.so"
     if not library.exists():
         sys.stderr.write(f"mindtorch_v2: building what records PyTorch {torch.__version__}, this once\n")
@@ -41,7 +41,7 @@ def library_for(torch: Any) -> Path:
     return library
 
 
-def _command(torch: Any) -> list[str]:
+def _command(torch: Any, source: Path) -> list[str]:
     """Return what builds the library, but for the file that it is built to."""
     home = Path(torch.__file__).parent
     libraries = home / "lib"
@@ -55,7 +55,7 @@ def _command(torch: Any) -> list[str]:
         f'-DMINDTORCH_BUILT_FOR="{torch.__version__}"',
         f"-I{home / 'include'}",
         f"-I{home / 'include' / 'torch' / 'csrc' / 'api' / 'include'}",
-        str(_SOURCE),
+        str(source),
         *(f"-L{libraries}", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{libraries}"),
     ]
 
