@@ -5,6 +5,8 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := .venv
 TORCH_VENV := .venv-torch
+# Besides the newest, which is in TORCH_VENV.
+TORCH_VERSIONS := 2.6 2.10
 READERS_VENV := .venv-readers
 BENCH_OUTPUT := bench-output
 export PIP_QUIET := 1
@@ -20,7 +22,7 @@ COUNTS := $(NEED_VALGRIND) && \
 	$(CARGO) build --release --quiet -p mindtorch-python -p mindtorch-counts --bin mindtorch-counts && \
 	"$(TARGET)/release/mindtorch-counts"
 
-.PHONY: help demo test lint count count-update count-where count-python bench bench-runtime soak test-torch test-readers clean
+.PHONY: $(TORCH_VERSIONS:%=test-torch-%) test-torch-versions help demo test lint count count-update count-where count-python bench bench-runtime soak test-torch test-readers clean
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made.
@@ -72,12 +74,17 @@ soak: $(VENV)/.installed ## Record much, for long, and kill processes that recor
 test-torch: $(TORCH_VENV)/.installed ## Compare with PyTorch, which this installs (several GB).
 	KINETO_LOG_LEVEL=6 $(TORCH_VENV)/bin/python -m pytest tests/torch
 
+test-torch-versions: $(TORCH_VERSIONS:%=test-torch-%) ## Record older versions of PyTorch, which this installs (several GB each).
+
+$(TORCH_VERSIONS:%=test-torch-%): test-torch-%: $(TORCH_VENV)-%/.installed
+	KINETO_LOG_LEVEL=6 $(TORCH_VENV)-$*/bin/python -m pytest tests/torch/bridge
+
 test-readers: $(READERS_VENV)/.installed $(TORCH_VENV)/.installed ## Open our files and PyTorch's in programs that read them.
 	$(READERS_VENV)/bin/python -m pytest tests/readers
 
 clean: ## Remove what was built.
 	$(CARGO) clean
-	rm -rf $(VENV) $(TORCH_VENV) $(READERS_VENV) demo-output readers-output $(BENCH_OUTPUT) python/mindtorch_v2/*.so
+	rm -rf $(VENV) $(TORCH_VENV)* $(READERS_VENV) demo-output readers-output $(BENCH_OUTPUT) python/mindtorch_v2/*.so
 
 $(VENV)/.tools: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -95,6 +102,11 @@ $(TORCH_VENV)/.tools: pyproject.toml
 	$(TORCH_VENV)/bin/pip install --group torch
 	@touch $@
 
+$(TORCH_VERSIONS:%=$(TORCH_VENV)-%/.tools): $(TORCH_VENV)-%/.tools: pyproject.toml
+	$(PYTHON) -m venv $(TORCH_VENV)-$*
+	$(TORCH_VENV)-$*/bin/pip install "torch==$*.*" "numpy>=2.0" "pytest>=9.0"
+	@touch $@
+
 $(READERS_VENV)/.tools: pyproject.toml
 	sh scripts/debian.sh chromium chromium fonts-liberation
 	$(PYTHON) -m venv $(READERS_VENV)
@@ -110,6 +122,6 @@ $(WHEELS)/.built: $(VENV)/.tools $(SOURCES) $(shell find python -name '*.py')
 	$(BIN)/maturin build --release --quiet --out "$(WHEELS)"
 	@touch $@
 
-$(TORCH_VENV)/.installed $(READERS_VENV)/.installed: %/.installed: %/.tools $(WHEELS)/.built
+$(TORCH_VENV)/.installed $(READERS_VENV)/.installed $(TORCH_VERSIONS:%=$(TORCH_VENV)-%/.installed): %/.installed: %/.tools $(WHEELS)/.built
 	$*/bin/pip install --force-reinstall --no-deps "$(WHEELS)"/*.whl
 	@touch $@
