@@ -88,7 +88,9 @@ unsafe fn begin_span(thread: &mut Thread, op: &Op) -> Span {
         args = args.inputs(inputs::encode(words));
         if capture().contains(Capture::FLOPS) {
             let count = flops::count(&name.text(), words);
-            args = if count > 0 { args.flops(count) } else { args };
+            if count > 0 {
+                args = args.flops(count);
+            }
         }
     }
     thread.is_torchs(op.thread);
@@ -103,7 +105,10 @@ unsafe fn begin_span(thread: &mut Thread, op: &Op) -> Span {
         // SAFETY: by the caller.
         args = args.overload(unsafe { thread.names.of(op.overload) });
     }
-    Span::begin(&if op.scope == TORCHSCRIPT_FUNCTION { args.script(true) } else { args })
+    if op.scope == TORCHSCRIPT_FUNCTION {
+        args = args.script(true);
+    }
+    Span::begin(&args)
 }
 
 /// # Safety

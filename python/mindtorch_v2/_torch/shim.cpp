@@ -196,6 +196,15 @@ void encode(Words& words, const at::IValue& value) {
   }
 }
 
+const Words& encoded(c10::ArrayRef<const at::IValue> inputs) {
+  static thread_local Words words;
+  words.clear();
+  for (const auto& input : inputs) {
+    encode(words, input);
+  }
+  return words;
+}
+
 // Only to be freed with the span in it.
 struct Anywhere : at::ObserverContext {
   explicit Anywhere(void* span) : span(span) {}
@@ -217,19 +226,16 @@ const char* overload_of(const Function& function) {
 }
 
 std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
-  static thread_local Words words;
   try {
-    words.clear();
+    const Words* words = nullptr;
     if (wants_inputs.load(std::memory_order_relaxed)) {
-      for (const auto& input : function.inputs()) {
-        encode(words, input);
-      }
+      words = &encoded(function.inputs());
     }
     const Op op{
         function.name(),
         wants_overloads.load(std::memory_order_relaxed) ? overload_of(function) : nullptr,
-        words.data(),
-        words.size(),
+        words == nullptr ? nullptr : words->data(),
+        words == nullptr ? 0 : words->size(),
         function.seqNr(),
         function.threadId(),
         function.forwardThreadId(),
