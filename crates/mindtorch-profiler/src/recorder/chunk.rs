@@ -10,6 +10,7 @@
 //!   followed, so that an old chunk that somebody keeps does not keep all later ones.
 
 use super::ThreadLog;
+use super::own_slots::OwnSlots;
 use super::record::{Slot, Words};
 use super::slots::Slots;
 use super::spool::SpoolSlot;
@@ -64,8 +65,8 @@ unsafe impl Sync for Chunk {}
 
 impl Chunk {
     pub(super) fn new(spares: &Arc<Spares>, owner: &Arc<ThreadLog>, base: u64, slots: usize) -> Arc<Self> {
-        let slots = spares.mapped_slots(owner, base).unwrap_or_else(|| Slots::heap(spares.slots(slots)));
-        spares.held.fetch_add(slots.memory_bytes(), Ordering::Relaxed);
+        let slots = spares.mapped_slots(owner, base).unwrap_or_else(|| Slots::own(spares.slots(slots)));
+        spares.taken.fetch_add(slots.memory_bytes(), Ordering::Relaxed);
         Arc::new(Self {
             limit: std::sync::atomic::AtomicUsize::new(slots.len()),
             slots,
@@ -184,8 +185,8 @@ impl Drop for Chunk {
         #[cfg(loom)]
         self.memory.with_mut(|_| ());
         drop(self.take_next());
-        self.spares.held.fetch_sub(self.slots.memory_bytes(), Ordering::Relaxed);
-        if let Some(slots) = self.slots.take_heap() {
+        self.spares.freed.fetch_add(self.slots.memory_bytes(), Ordering::Relaxed);
+        if let Some(slots) = self.slots.take_own() {
             self.spares.put_back(slots);
         }
     }
@@ -249,9 +250,11 @@ impl OpenSpan {
 /// cheaper than fresh memory.
 #[derive(Debug)]
 pub(crate) struct Spares {
-    slots: Mutex<Vec<Box<[Slot]>>>,
-    /// Bytes of all chunks that there are. Not the model checker's, as nothing is ordered by them.
-    held: std::sync::atomic::AtomicU64,
+    slots: Mutex<Vec<OwnSlots>>,
+    /// Bytes of all chunks that there ever were. Not the model checker's, as nothing is ordered by them.
+    taken: std::sync::atomic::AtomicU64,
+    /// Bytes of those that are gone.
+    freed: std::sync::atomic::AtomicU64,
     /// Beyond this, a window may have passed its bound.
     mark: std::sync::atomic::AtomicU64,
     pub(super) spool: SpoolSlot,
@@ -263,40 +266,51 @@ fn bytes_of(slots: usize) -> u64 {
 
 impl Spares {
     pub(crate) fn new() -> Arc<Self> {
-        let (held, mark) = (std::sync::atomic::AtomicU64::new(0), std::sync::atomic::AtomicU64::new(u64::MAX));
-        Arc::new(Self { slots: Mutex::new(Vec::new()), held, mark, spool: SpoolSlot::default() })
+        let [taken, freed, mark] = [0, 0, u64::MAX].map(std::sync::atomic::AtomicU64::new);
+        Arc::new(Self { slots: Mutex::new(Vec::new()), taken, freed, mark, spool: SpoolSlot::default() })
+    }
+
+    /// Bytes of all chunks that there are.
+    fn held(&self) -> u64 {
+        let freed = self.freed.load(Ordering::Relaxed);
+        self.taken().saturating_sub(freed)
+    }
+
+    pub(super) fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
     }
 
     #[inline]
     pub(super) fn is_over_mark(&self) -> bool {
-        self.held.load(Ordering::Relaxed) > self.mark.load(Ordering::Relaxed)
+        self.held() > self.mark.load(Ordering::Relaxed)
     }
 
     /// By an eighth, or so much that each of many threads may have a chunk more.
     pub(super) fn is_far_over_mark(&self) -> bool {
         let mark = self.mark.load(Ordering::Relaxed);
-        self.held.load(Ordering::Relaxed) > mark.saturating_add((mark / 8).max(bytes_of(16 * FULL)))
+        self.held() > mark.saturating_add((mark / 8).max(bytes_of(16 * FULL)))
     }
 
-    /// Chunks may take so many bytes more.
-    pub(super) fn set_mark(&self, room: u64) {
-        self.mark.store(self.held.load(Ordering::Relaxed).saturating_add(room), Ordering::Relaxed);
+    /// Chunks may take so many bytes more than when [`Self::taken`] was this.
+    pub(super) fn set_mark(&self, room: u64, taken: u64) {
+        let room = room.saturating_sub(self.taken() - taken);
+        self.mark.store(self.held().saturating_add(room), Ordering::Relaxed);
     }
 
     /// As [`Self::set_mark`], unless the mark is lower.
     pub(super) fn lower_mark(&self, room: u64) {
-        let mark = self.held.load(Ordering::Relaxed).saturating_add(room);
+        let mark = self.held().saturating_add(room);
         self.mark.fetch_min(mark, Ordering::Relaxed);
     }
 
     /// Never waits: a recording thread calls this. If the list is in use, fresh memory does.
-    fn slots(&self, count: usize) -> Box<[Slot]> {
+    fn slots(&self, count: usize) -> OwnSlots {
         let spare = if count == FULL { self.slots.try_lock().ok().and_then(|mut spares| spares.pop()) } else { None };
-        spare.unwrap_or_else(|| fresh_slots(count))
+        spare.unwrap_or_else(|| OwnSlots::new(count))
     }
 
-    fn put_back(&self, slots: Box<[Slot]>) {
-        if slots.len() == FULL
+    fn put_back(&self, slots: OwnSlots) {
+        if slots.are_full()
             && let Ok(mut spares) = self.slots.try_lock()
             && spares.len() < SPARE_CHUNKS
         {
@@ -305,14 +319,23 @@ impl Spares {
     }
 }
 
-#[cfg(not(loom))]
-#[expect(unsafe_code, reason = "zeroed memory from the system is not touched, memory initialised here would be")]
-fn fresh_slots(count: usize) -> Box<[Slot]> {
-    // SAFETY: a slot is four atomic integers, for which all bytes zero is a value.
-    unsafe { Box::new_zeroed_slice(count).assume_init() }
-}
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
 
-#[cfg(loom)]
-fn fresh_slots(count: usize) -> Box<[Slot]> {
-    (0..count).map(|_| Slot::default()).collect()
+    #[test]
+    fn what_is_taken_while_room_is_made_is_not_room() {
+        let (spares, owner) = (Spares::new(), Arc::new(ThreadLog::new(1, 1, None)));
+        let taken = spares.taken();
+        let chunks: Vec<_> = (0..3).map(|_| Chunk::new(&spares, &owner, 0, FULL)).collect();
+        spares.set_mark(bytes_of(4 * FULL), taken);
+        let _fourth = Chunk::new(&spares, &owner, 0, FULL);
+        assert!(!spares.is_over_mark());
+        let fifth = Chunk::new(&spares, &owner, 0, FIRST);
+        assert!(spares.is_over_mark());
+        drop(fifth);
+        assert!(!spares.is_over_mark());
+        drop(chunks);
+        assert_eq!(spares.held(), bytes_of(FULL));
+    }
 }

@@ -12,6 +12,7 @@ mod fork;
 mod global;
 mod kept;
 mod losses;
+mod own_slots;
 mod packing;
 mod record;
 mod registry;
@@ -261,11 +262,13 @@ impl Recorder {
             // Another thread has made room meanwhile.
             return;
         }
+        let taken = self.0.spares.taken();
         let room = registry.make_room(|registry| self.cut(registry));
         self.publish(registry.capture());
         let unneeded = registry.prune();
         drop(unneeded);
-        self.0.spares.set_mark(room);
+        // What others took meanwhile is not room any more.
+        self.0.spares.set_mark(room, taken);
     }
 
     /// Ends a window's hold on what was recorded.

@@ -1,5 +1,6 @@
 //! The memory of a chunk: the process's own, or a file's.
 
+use super::own_slots::OwnSlots;
 use super::record::Slot;
 #[cfg(not(loom))]
 use crate::spool::MappedBlock;
@@ -16,7 +17,7 @@ pub(super) struct Slots {
 
 #[derive(Debug)]
 enum SlotMemory {
-    Heap(Box<[Slot]>),
+    Own(OwnSlots),
     #[cfg(not(loom))]
     Mapped(MappedBlock),
 }
@@ -29,8 +30,8 @@ unsafe impl Send for Slots {}
 unsafe impl Sync for Slots {}
 
 impl Slots {
-    pub(super) fn heap(slots: Box<[Slot]>) -> Self {
-        Self { first: NonNull::from(&*slots).cast(), count: slots.len(), memory: SlotMemory::Heap(slots) }
+    pub(super) fn own(slots: OwnSlots) -> Self {
+        Self { first: NonNull::from(&*slots).cast(), count: slots.len(), memory: SlotMemory::Own(slots) }
     }
 
     #[cfg(not(loom))]
@@ -50,7 +51,7 @@ impl Slots {
 
     /// Whether they are a file's.
     pub(super) fn is_mapped(&self) -> bool {
-        !matches!(self.memory, SlotMemory::Heap(_))
+        !matches!(self.memory, SlotMemory::Own(_))
     }
 
     /// The memory of the process's own that they take. A file's is the system's, which writes it out and takes it back as it
@@ -60,8 +61,8 @@ impl Slots {
     }
 
     /// The slots, if they are the process's own.
-    pub(super) fn take_heap(&mut self) -> Option<Box<[Slot]>> {
-        let SlotMemory::Heap(slots) = &mut self.memory else { return None };
+    pub(super) fn take_own(&mut self) -> Option<OwnSlots> {
+        let SlotMemory::Own(slots) = &mut self.memory else { return None };
         self.count = 0;
         Some(std::mem::take(slots))
     }
@@ -74,7 +75,7 @@ impl Deref for Slots {
     #[expect(unsafe_code, reason = "whether memory is a file's is not asked for each record")]
     fn deref(&self) -> &[Slot] {
         // SAFETY: `first` and `count` are those of a slice that `memory` owns and that does not move: a box's is on the heap, a
-        // mapping's is where it was mapped. `take_heap`, which gives it away, leaves no slots.
+        // mapping's is where it was mapped. `take_own`, which gives it away, leaves no slots.
         unsafe { std::slice::from_raw_parts(self.first.as_ptr(), self.count) }
     }
 }
