@@ -4,7 +4,7 @@ use super::{Edge, SessionSettings, StepMark};
 use crate::clock::TickScale;
 use crate::error::Error;
 use crate::recorder::{CarriedSpan, Cut, Recorder};
-use crate::spool::{Entry, Spool, SpoolCut, SpoolEdge, SpoolScope, SpoolSettings, SpoolSpan, SpoolStep};
+use crate::spool::{Entry, Flusher, Spool, SpoolCut, SpoolEdge, SpoolScope, SpoolSettings, SpoolSpan, SpoolStep};
 use crate::spooling;
 use std::borrow::Cow;
 use std::path::Path;
@@ -49,6 +49,7 @@ impl Drop for SpoolClaim {
 pub(super) struct SessionSpool {
     spool: Arc<Spool>,
     recorder: Recorder,
+    flusher: Option<Flusher>,
     /// Whether the session was stopped, so that what it recorded is in somebody's hands.
     is_ended: AtomicBool,
 }
@@ -57,7 +58,8 @@ impl SessionSpool {
     /// From now on, all that threads record goes to the files.
     pub(super) fn begin(spool: Arc<Spool>, recorder: &Recorder, settings: &SessionSettings) -> Self {
         spooling::begin(&spool);
-        let begun = Self { spool, recorder: recorder.clone(), is_ended: AtomicBool::new(false) };
+        let flusher = Flusher::start(&spool);
+        let begun = Self { spool, recorder: recorder.clone(), flusher, is_ended: AtomicBool::new(false) };
         begun.spool.log(Entry::Settings(Cow::Owned(described(settings))));
         begun.log_clock(recorder.scale());
         begun.recorder.begin_spool(&begun.spool);
@@ -97,6 +99,7 @@ impl SessionSpool {
         self.carried(carried);
         self.log_clock(self.recorder.scale());
         self.spool.log(Entry::End(cut_of(cut)));
+        self.flusher.iter().for_each(Flusher::finish);
         self.is_ended.store(true, Ordering::Relaxed);
     }
 
@@ -108,7 +111,9 @@ impl SessionSpool {
     /// Why not all of it is in the files, if so.
     pub(super) fn trouble(&self) -> Option<String> {
         let refused = self.recorder.spool_trouble();
-        refused.or_else(|| self.spool.trouble().map(|trouble| trouble.first))
+        let unwritten = || self.spool.trouble().map(|trouble| trouble.first);
+        let unsynced = || self.flusher.as_ref().and_then(Flusher::trouble);
+        refused.or_else(unwritten).or_else(unsynced)
     }
 }
 

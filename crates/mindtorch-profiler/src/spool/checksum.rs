@@ -22,7 +22,7 @@ fn sum(seed: Words, slots: impl IntoIterator<Item = Words>) -> u64 {
             *chain = step(*chain, word);
         }
     }
-    chains.into_iter().fold(0, step)
+    of_numbers(chains)
 }
 
 /// The checksum of what a block's header has when the block begins.
@@ -33,6 +33,11 @@ pub(super) fn of_head(owner: u64, base: u64) -> u64 {
 /// The checksum of slots that do not change any more.
 pub(super) fn of_final_slots(slots: &[Words]) -> u64 {
     sum([slots.len() as u64, 0, 0, 0], slots.iter().copied())
+}
+
+/// The checksum of any numbers.
+pub(super) fn of_numbers(numbers: impl IntoIterator<Item = u64>) -> u64 {
+    numbers.into_iter().fold(0, step)
 }
 
 /// The checksum of a block's slots, and of what its header has. Left out is what may still change when a block is sealed:

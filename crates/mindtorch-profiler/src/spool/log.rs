@@ -159,6 +159,11 @@ impl Log {
         &self.file
     }
 
+    /// Where the next entry goes.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
     /// Whether what is appended goes anywhere.
     pub(super) fn is_ours(&self) -> bool {
         self.is_ours

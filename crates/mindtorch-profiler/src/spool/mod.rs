@@ -4,8 +4,8 @@
 //! only. What happens often goes to `records`, which is mapped: the slots that a thread stores events in are the file's
 //! pages, so that recording costs what it costs without a spool. What happens seldom (names, threads, settings, steps) goes
 //! to `log`, entry by entry. Both are the system's when a process ends, however it ends; [`read`] finds everything up to
-//! that moment but what was being stored in it. A power cut takes what the system had not yet written to the disk, after
-//! half a minute at most or [`Spool::sync`]: checksums tell what is whole.
+//! that moment but what was being stored in it. A power cut takes what was not yet written to the disk ([`Spool::sync`], which
+//! a session's spool does every second): checksums tell what is whole.
 //!
 //! The layout is that of one version ([`VERSION`]), and is refused in any other. `log.rs` and `blocks.rs` draw it.
 //!
@@ -19,6 +19,7 @@ mod damage;
 mod entry;
 mod error;
 mod fields;
+mod flusher;
 mod layout;
 mod log;
 pub(crate) mod mapping;
@@ -35,6 +36,7 @@ pub use contents::{BlockState, SpoolBlock, SpoolContents, SpoolThread};
 pub use damage::{BlockDamage, Damage, Gap, LogDamage, LogFault};
 pub use entry::{Entry, SpoolBegin, SpoolClock, SpoolCut, SpoolEdge, SpoolSpan, SpoolStep};
 pub use error::{SpoolError, SpoolFault};
+pub(crate) use flusher::Flusher;
 pub use layout::VERSION;
 pub use log::LogTrouble;
 pub use reader::{read, sessions};

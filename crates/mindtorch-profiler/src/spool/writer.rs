@@ -10,6 +10,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -19,6 +20,16 @@ pub struct Spool {
     path: PathBuf,
     log: Mutex<Log>,
     blocks: Blocks,
+    /// Whether the disk has the names of the files.
+    is_listed: AtomicBool,
+}
+
+/// How far a spool has come. It differs whenever something was recorded since, but for the end of a span in a block that is
+/// full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SpoolProgress {
+    log: u64,
+    records: u64,
 }
 
 impl Spool {
@@ -43,7 +54,7 @@ impl Spool {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let begin = SpoolBegin { pid: std::process::id(), start_epoch_ns: since.as_nanos() as u64 };
         let log = Log::new(create_file(path, SpoolFile::Log)?, begin)?;
-        Ok(Self { path: path.to_owned(), log: Mutex::new(log), blocks })
+        Ok(Self { path: path.to_owned(), log: Mutex::new(log), blocks, is_listed: AtomicBool::new(false) })
     }
 
     /// The session's own directory.
@@ -83,10 +94,39 @@ impl Spool {
     /// # Errors
     /// When the system cannot write it.
     pub fn sync(&self) -> io::Result<()> {
-        self.blocks.file().sync_data()?;
+        let _quiet = Quiet::new();
+        if !self.is_listed.load(Ordering::Relaxed) {
+            self.sync_directories();
+            self.is_listed.store(true, Ordering::Relaxed);
+        }
         // Not under the lock: this takes as long as a disk takes.
-        let log = self.lock_log().file().try_clone()?;
-        log.sync_data()
+        let (log, end) = self.log_file()?;
+        // First, so that the disk does not have records without what they refer to.
+        log.sync_data()?;
+        self.blocks.file().sync_data()?;
+        if self.log_file()?.1 != end {
+            // Records that came meanwhile may refer to what came meanwhile.
+            log.sync_data()?;
+        }
+        Ok(())
+    }
+
+    /// Puts the names of the files on the disk, and those of the directories that were made for them. A directory that cannot
+    /// be opened was there before.
+    fn sync_directories(&self) {
+        for directory in self.path.ancestors().take(3) {
+            let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+            let _ = File::open(directory).and_then(|directory| directory.sync_all());
+        }
+    }
+
+    fn log_file(&self) -> io::Result<(File, u64)> {
+        let log = self.lock_log();
+        Ok((log.file().try_clone()?, log.end()))
+    }
+
+    pub(super) fn progress(&self) -> SpoolProgress {
+        SpoolProgress { log: self.lock_log().end(), records: self.blocks.fingerprint() }
     }
 
     /// Removes the files and their directory. Blocks that are mapped stay so. In a forked child it removes nothing.

@@ -1,6 +1,7 @@
 //! What belongs here takes more than one of the spool's files. The records are made by hand: the recorder has no part in it.
 
 mod broken;
+mod power_cut;
 mod process;
 mod refused;
 mod round_trip;
