@@ -37,6 +37,7 @@ pub(super) enum Frames {
     /// name.
     Source,
     /// The names of the spans around it and its own.
+    #[cfg(feature = "flame-graph")]
     Spans,
 }
 

@@ -68,6 +68,7 @@ impl Trace {
     }
 
     /// The rows of a span and of those that are one call with it.
+    #[cfg(feature = "arrow")]
     pub(crate) fn with_repeated(&self, row: usize) -> impl Iterator<Item = usize> {
         // The one call that a span repeats is its only child, and so the next row.
         let is_repeated = move |next: usize| {
@@ -86,6 +87,7 @@ impl EventOrder {
     }
 
     /// Whether the events are the rows of the spans, each in its place.
+    #[cfg(feature = "arrow")]
     pub(crate) fn is_rows(&self) -> bool {
         self.is_rows
     }
