@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.profiler.support import square
 
-from mindtorch_v2.profiler import profile, record_function
+from mindtorch_v2.profiler import ProfilerAction, profile, record_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +25,13 @@ FORK = "ignore:.*multi-threaded, use of fork:DeprecationWarning"
 TIMELINE = "ignore:.export_memory_timeline. is deprecated:FutureWarning"
 
 TIME_LIMIT_S = 60
+
+NONE, WARMUP, RECORD, SAVE = (
+    ProfilerAction.NONE,
+    ProfilerAction.WARMUP,
+    ProfilerAction.RECORD,
+    ProfilerAction.RECORD_AND_SAVE,
+)
 
 
 class Export(NamedTuple):

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.faults.support import TIME_LIMIT_S
+from tests.faults.support import NONE, RECORD, SAVE, TIME_LIMIT_S, WARMUP
 from tests.profiler.support import CYCLES_CLEAR_EVENTS, Observer, in_thread, named, only, scope, scopes, spans, trace_of
 
 from mindtorch_v2.profiler import ProfilerAction, profile, record_function
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.filterwarnings(CYCLES_CLEAR_EVENTS), pytest.mark.filterwarnings("ignore:Incorrect schedule")]
 
-NONE, WARMUP, RECORD, SAVE = (
-    ProfilerAction.NONE,
-    ProfilerAction.WARMUP,
-    ProfilerAction.RECORD,
-    ProfilerAction.RECORD_AND_SAVE,
-)
 FOLLOWERS = [NONE, WARMUP, RECORD, SAVE]
 
 

@@ -13,7 +13,17 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.faults.support import FORK, TIME_LIMIT_S, Interruption, in_child, names_in
+from tests.faults.support import (
+    FORK,
+    NONE,
+    RECORD,
+    SAVE,
+    TIME_LIMIT_S,
+    WARMUP,
+    Interruption,
+    in_child,
+    names_in,
+)
 from tests.profiler.support import CYCLES_CLEAR_EVENTS, read_json, scope, scopes, spans
 
 from mindtorch_v2.autograd import profiler as autograd_profiler
@@ -26,12 +36,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.filterwarnings(CYCLES_CLEAR_EVENTS), pytest.mark.filterwarnings("ignore:Incorrect schedule")]
 
-NONE, WARMUP, RECORD, SAVE = (
-    ProfilerAction.NONE,
-    ProfilerAction.WARMUP,
-    ProfilerAction.RECORD,
-    ProfilerAction.RECORD_AND_SAVE,
-)
 STEPS = [(NONE, SAVE), (WARMUP, RECORD), (RECORD, RECORD), (SAVE, SAVE), (SAVE, WARMUP), (SAVE, NONE)]
 
 
