@@ -17,6 +17,7 @@ from tests.profiler.support import scope, scopes, spans, trace_of
 from mindtorch_v2.profiler import ExecutionTraceObserver, profile
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 pytestmark = [pytest.mark.filterwarnings(FORK), pytest.mark.filterwarnings(TIMELINE)]
@@ -121,9 +122,8 @@ class Alarm(Exception):  # noqa: N818
     """What the handler of a signal raises."""
 
 
-def interrupted(path: Path) -> None:
-    """Export to what takes nothing, until a signal comes."""
-    prof = long_recording()
+def alarmed(wait: Callable[[], object]) -> None:
+    """Wait for what never comes, until a signal does."""
 
     def ring(*_: object) -> None:
         raise Alarm
@@ -132,8 +132,14 @@ def interrupted(path: Path) -> None:
     # More than once: the first may come before the wait.
     signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
     with pytest.raises(Alarm):
-        prof.export_chrome_trace(path)
+        wait()
     signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def interrupted(path: Path) -> None:
+    """Export to what takes nothing, until a signal comes."""
+    prof = long_recording()
+    alarmed(lambda: prof.export_chrome_trace(path))
     assert scopes(prof) == ["work"] * 2000
 
 
@@ -151,3 +157,17 @@ def test_waiting_for_a_slow_reader_can_be_interrupted(tmp_path: Path) -> None:
         assert in_child(lambda: interrupted(path)) == 0
     finally:
         os.close(reader)
+
+
+def interrupted_observer(path: Path) -> None:
+    observer = ExecutionTraceObserver()
+    alarmed(lambda: observer.register_callback(path))
+    assert not observer.is_registered
+    observer.register_callback(path.with_name("good.json")).cleanup()
+
+
+def test_an_execution_trace_that_waits_for_a_reader_can_be_interrupted(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    assert in_child(lambda: interrupted_observer(path)) == 0
+    assert names_in(tmp_path) == ["good.json", "pipe"]

@@ -127,7 +127,9 @@ pub use clock::ManualClock;
 pub use error::Error;
 #[cfg(feature = "arrow")]
 pub use export::{ArrowArray, ArrowArrayStream, ArrowSchema, DataFrame};
-pub use export::{ChromeTrace, PerfettoTrace, StackMetric, TimelineForm, frame_parts, set_interruption, write_file};
+pub use export::{
+    ChromeTrace, PerfettoTrace, StackMetric, TimelineForm, frame_parts, open_patiently, set_interruption, write_file,
+};
 pub use flops::flops;
 pub use inputs::{Input, Inputs, InputsEncoder, float_text};
 pub use load::LoadError;

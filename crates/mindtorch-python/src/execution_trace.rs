@@ -1,5 +1,6 @@
 //! Execution traces, as Python sees them. What looks like torch's observer is made of one in Python.
 
+use crate::profiler::raised;
 use mindtorch::execution_trace::Trace;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -18,7 +19,8 @@ impl ExecutionTrace {
     /// Makes the file. None if there is another trace already.
     #[staticmethod]
     fn create(py: Python<'_>, path: PathBuf, time: &str, start_ms: u64) -> PyResult<Option<Self>> {
-        let trace = py.detach(|| Trace::create(&path, time, start_ms)).map_err(|error| os_error(&error, &path))?;
+        let trace = py.detach(|| Trace::create(&path, time, start_ms));
+        let trace = trace.map_err(|error| raised().unwrap_or_else(|| os_error(&error, &path)))?;
         Ok(trace.map(|trace| Self { trace, path }))
     }
 

@@ -32,7 +32,7 @@ pub use data_frame::DataFrame;
 pub use folded::StackMetric;
 pub use frame::parts as frame_parts;
 pub(crate) use json::push_text;
-pub use patience::set_interruption;
+pub use patience::{open_patiently, set_interruption};
 pub use perfetto::PerfettoTrace;
 pub use timeline::TimelineForm;
 

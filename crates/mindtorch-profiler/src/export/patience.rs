@@ -30,18 +30,27 @@ pub(super) struct Patient(File);
 
 impl Patient {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let name = CString::new(path.as_os_str().as_bytes())?;
-        loop {
-            // SAFETY: the name is a string of C's, which lives until the call is over.
-            let number = unsafe { libc::open(name.as_ptr(), libc::O_WRONLY | libc::O_APPEND | libc::O_CLOEXEC) };
-            if number >= 0 {
-                // SAFETY: the file was just opened, and nobody else knows its number.
-                return Ok(Self(unsafe { OwnedFd::from_raw_fd(number) }.into()));
-            }
-            let error = io::Error::last_os_error();
-            if error.kind() != io::ErrorKind::Interrupted || is_interrupted() {
-                return Err(error);
-            }
+        open_patiently(path).map(Self)
+    }
+}
+
+/// Opens a file that is there, to write at its end. A pipe is waited for until somebody reads it, or a signal ends the wait
+/// ([`set_interruption`]).
+///
+/// # Errors
+/// When the system refuses, or a signal has ended the wait.
+pub fn open_patiently(path: &Path) -> io::Result<File> {
+    let name = CString::new(path.as_os_str().as_bytes())?;
+    loop {
+        // SAFETY: the name is a string of C's, which lives until the call is over.
+        let number = unsafe { libc::open(name.as_ptr(), libc::O_WRONLY | libc::O_APPEND | libc::O_CLOEXEC) };
+        if number >= 0 {
+            // SAFETY: the file was just opened, and nobody else knows its number.
+            return Ok(unsafe { OwnedFd::from_raw_fd(number) }.into());
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted || is_interrupted() {
+            return Err(error);
         }
     }
 }

@@ -35,7 +35,7 @@ pub(crate) use record_function::RecordFunction;
 pub(crate) use results::Results;
 pub(crate) use session::{Session, is_memory_recorded, is_recording};
 pub(crate) use table::render_table;
-pub(crate) use target::write_pieces;
+pub(crate) use target::{raised, write_pieces};
 pub(crate) use tasks::without_lock;
 
 use pyo3::prelude::*;

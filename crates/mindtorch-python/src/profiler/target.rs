@@ -26,7 +26,12 @@ pub(super) fn register() {
 
 /// Writes to a path, without the interpreter lock.
 pub(super) fn export(py: Python<'_>, write: impl FnOnce() -> Result<(), Error> + Send) -> PyResult<()> {
-    py.detach(write).map_err(|error| RAISED.take().unwrap_or_else(|| export_error(py, error)))
+    py.detach(write).map_err(|error| raised().unwrap_or_else(|| export_error(py, error)))
+}
+
+/// What a signal's handler raised, if that ended a wait of this thread's.
+pub(crate) fn raised() -> Option<PyErr> {
+    RAISED.take()
 }
 
 /// Writes pieces of bytes to a file as exports do: it appears whole or not at all, and is compressed if it ends in `.gz`.

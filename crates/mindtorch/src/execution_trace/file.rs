@@ -1,6 +1,7 @@
 //! The file: a whole trace after each write, whatever becomes of the process.
 
 use flate2::{Compression, write::GzEncoder};
+use mindtorch_profiler::open_patiently;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -29,7 +30,11 @@ impl TraceFile {
     /// # Errors
     /// If there can be no such file.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        let file = if path.metadata().is_ok_and(|found| !found.is_file()) {
+            open_patiently(path)?
+        } else {
+            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?
+        };
         let ending = file.metadata()?.is_file().then(Ending::default);
         let is_compressed = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
         Ok(Self { file, is_compressed, ending })
