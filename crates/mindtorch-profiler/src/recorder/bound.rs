@@ -94,24 +94,8 @@ impl Registry {
                 continue;
             }
             let (bound, bytes) = (self.windows[at].bound.clone(), self.resident_bytes(at));
-            if bytes > bound.max_bytes {
-                let excess = bytes - bound.max_bytes + bound.slack();
-                match bound.when_full {
-                    WhenFull::Spill => {
-                        if let Err(error) = self.spill(at, excess) {
-                            let cut = cut(self);
-                            self.windows[at].stop(cut, &error);
-                        }
-                    }
-                    WhenFull::Ring => self.forget(at, excess),
-                    WhenFull::Stop => {
-                        let why = format!("it has taken {bytes} bytes, of {} that it may", bound.max_bytes);
-                        let cut = cut(self);
-                        self.windows[at].stop(cut, &why);
-                    }
-                }
-            }
-            let left = bound.max_bytes.saturating_sub(self.resident_bytes(at));
+            let freed = if bytes > bound.max_bytes { self.shrink(at, bytes, &cut) } else { 0 };
+            let left = bound.max_bytes.saturating_sub(bytes - freed);
             room = room.min(left.max(bound.slack()));
             let Self { threads, windows, .. } = self;
             // Threads that are gone have left nothing.
@@ -119,6 +103,22 @@ impl Registry {
             windows[at].floors.retain(|&serial, _| is_known(serial));
         }
         room
+    }
+
+    /// Brings a window that has taken so many bytes within its bound, or ends it. Gives how many it has no more.
+    fn shrink(&mut self, at: usize, bytes: u64, cut: impl Fn(&Self) -> Cut) -> u64 {
+        let bound = &self.windows[at].bound;
+        let excess = bytes - bound.max_bytes + bound.slack();
+        let freed = match bound.when_full {
+            WhenFull::Spill => self.spill(at, excess),
+            WhenFull::Ring => Ok(self.forget(at, excess)),
+            WhenFull::Stop => Err(format!("it has taken {bytes} bytes, of {} that it may", bound.max_bytes)),
+        };
+        freed.unwrap_or_else(|why| {
+            let cut = cut(self);
+            self.windows[at].stop(cut, &why);
+            0
+        })
     }
 
     fn resident_bytes(&self, window: usize) -> u64 {
@@ -147,7 +147,8 @@ impl Registry {
         candidates
     }
 
-    fn spill(&mut self, window: usize, mut excess: u64) -> Result<(), String> {
+    /// Moves the oldest parts of a window to a file, and gives how many bytes they were.
+    fn spill(&mut self, window: usize, excess: u64) -> Result<u64, String> {
         let file = match &self.windows[window].bound.file {
             Some(file) => file.clone(),
             None => {
@@ -156,6 +157,7 @@ impl Registry {
                 file
             }
         };
+        let mut freed = 0;
         for candidate in self.candidates(window) {
             let thread = &mut self.threads[candidate.thread];
             let Piece::Resident(chunk) = thread.pieces[candidate.piece].clone() else { continue };
@@ -167,20 +169,22 @@ impl Registry {
             let stored = StoredChunk::store(&chunk, &file)
                 .map_err(|error| format!("cannot write to the file that it spills to: {error}"))?;
             thread.pieces[candidate.piece] = Piece::Stored(Arc::new(stored));
-            self.windows[window].spilled_bytes += candidate.bytes;
-            excess = excess.saturating_sub(candidate.bytes);
-            if excess == 0 {
+            self.windows[window].has_spilled = true;
+            freed += candidate.bytes;
+            if freed >= excess {
                 break;
             }
         }
-        Ok(())
+        Ok(freed)
     }
 
-    fn forget(&mut self, window: usize, mut excess: u64) {
+    /// Drops the oldest parts of a window, and gives how many bytes they were.
+    fn forget(&mut self, window: usize, excess: u64) -> u64 {
         let mut candidates = self.candidates(window).into_iter().peekable();
         let Self { threads, windows, .. } = self;
         let window = &mut windows[window];
-        while excess > 0
+        let mut freed = 0;
+        while freed < excess
             && let Some(candidate) = candidates.next()
         {
             let thread = &threads[candidate.thread];
@@ -197,7 +201,7 @@ impl Registry {
                     window.carried.extend(is_needed.then(|| CarriedSpan::new(&thread.log, chunk, index)));
                 });
             } else {
-                excess = excess.saturating_sub(candidate.bytes);
+                freed += candidate.bytes;
             }
             window.losses.drop_events(serial, events.saturating_sub((window.carried.len() - before) as u64));
             window.floors.insert(serial, chunk.end());
@@ -210,6 +214,7 @@ impl Registry {
             losses.drop_events(span.log.serial, u64::from(is_over));
             !is_over
         });
+        freed
     }
 }
 
@@ -217,7 +222,7 @@ impl Recorder {
     /// When the oldest record was made that a window still has, if it dropped older ones.
     pub(crate) fn oldest_kept(&self, id: WindowId) -> Option<u64> {
         let registry = self.lock();
-        let at = registry.window(id).filter(|&at| !registry.windows[at].losses.dropped.is_empty())?;
+        let at = registry.window(id).filter(|&at| registry.windows[at].has_dropped())?;
         registry.in_memory(at).map(|(_, _, chunk)| first_ticks(chunk)).min()
     }
 }

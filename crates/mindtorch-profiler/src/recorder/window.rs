@@ -46,19 +46,24 @@ pub(super) struct Window {
     /// The spans that were open when what they lie in was dropped.
     pub(super) carried: Vec<CarriedSpan>,
     pub(super) losses: Losses,
-    /// Bytes that were moved to a file.
-    pub(super) spilled_bytes: u64,
+    /// Whether some of it was moved to a file.
+    pub(super) has_spilled: bool,
 }
 
 impl Window {
     pub(super) fn new(id: u64, capture: Capture, from: Arc<Cut>, bound: Bound) -> Self {
         let (floors, carried, losses) = (FxHashMap::default(), Vec::new(), Losses::default());
-        Self { id, capture, from, to: None, bound, floors, carried, losses, spilled_bytes: 0 }
+        Self { id, capture, from, to: None, bound, floors, carried, losses, has_spilled: false }
     }
 
     /// Whether it has taken the memory that it may take.
     pub(super) fn was_full(&self) -> bool {
-        self.spilled_bytes > 0 || !self.losses.dropped.is_empty() || self.losses.stopped.is_some()
+        self.has_spilled || self.has_dropped() || self.losses.stopped.is_some()
+    }
+
+    /// Whether it has dropped anything, be it only what it did not collect.
+    pub(super) fn has_dropped(&self) -> bool {
+        !(self.floors.is_empty() && self.losses.dropped.is_empty())
     }
 
     /// The positions of a thread's stream that it needs.

@@ -7,7 +7,6 @@ use crate::error::Error;
 use crate::recorder::{Bound, Device, RecordKind, RecordKinds, Recorder, SpanKind, WhenFull};
 use crate::spool::SpillFile;
 use std::path::Path;
-use std::sync::Arc;
 
 /// What a [`Session`] collects. Each switch has the name and the meaning that it has in `torch.profiler.profile`.
 ///
@@ -20,12 +19,12 @@ use std::sync::Arc;
 ///     .metadata("run", "7")
 ///     .start();
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[must_use = "a builder does nothing until it is started"]
 pub struct SessionBuilder {
     recorder: Option<Recorder>,
     settings: SessionSettings,
-    spool: Option<Arc<SpoolClaim>>,
+    spool: Option<SpoolClaim>,
 }
 
 impl Default for SessionBuilder {
@@ -156,14 +155,13 @@ impl SessionBuilder {
 
     /// Records to files in a directory of their own inside this one, which is made if only it is missing. They outlive the
     /// process, however it ends: [`Trace::recover`](crate::Trace::recover) reads them. They are removed when what was recorded
-    /// is let go after the session was stopped. Of clones of a builder, the first that is started has the files. If it is not
-    /// the process's recorder, [`Self::on`] comes first.
+    /// is let go after the session was stopped. If it is not the process's recorder, [`Self::on`] comes first.
     ///
     /// # Errors
     /// If the files cannot be made, or another session records to files.
     pub fn spool_dir(mut self, directory: impl AsRef<Path>) -> Result<Self, Error> {
         let recorder = self.recorder.as_ref().unwrap_or_else(|| Recorder::global());
-        self.spool = Some(Arc::new(SpoolClaim::new(recorder, directory.as_ref())?));
+        self.spool = Some(SpoolClaim::new(recorder, directory.as_ref())?);
         Ok(self)
     }
 
@@ -176,7 +174,7 @@ impl SessionBuilder {
     /// Starts the session.
     pub fn start(self) -> Session {
         let recorder = self.recorder.unwrap_or_else(|| Recorder::global().clone());
-        let spool = self.spool.and_then(|claim| claim.take());
+        let spool = self.spool.and_then(SpoolClaim::take);
         Session::new(recorder, self.settings, spool)
     }
 

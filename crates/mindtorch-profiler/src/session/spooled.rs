@@ -13,33 +13,30 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Files that a session is about to record to. They are the only ones of their recorder.
 #[derive(Debug)]
-pub(super) struct SpoolClaim {
-    spool: Arc<Spool>,
-    is_taken: AtomicBool,
-}
+pub(super) struct SpoolClaim(Option<Arc<Spool>>);
 
 impl SpoolClaim {
     /// Makes the files, for a session of this recorder.
     pub(super) fn new(recorder: &Recorder, directory: &Path) -> Result<Self, Error> {
         let spool = Arc::new(Spool::create(directory)?);
         if recorder.claim_spool(&spool) {
-            return Ok(Self { spool, is_taken: AtomicBool::new(false) });
+            return Ok(Self(Some(spool)));
         }
         let _ = spool.remove();
         Err(Error::SpoolInUse { path: directory.to_owned() })
     }
 
-    /// The files, for the first who asks.
-    pub(super) fn take(&self) -> Option<Arc<Spool>> {
-        (!self.is_taken.swap(true, Ordering::Relaxed)).then(|| Arc::clone(&self.spool))
+    /// The files.
+    pub(super) fn take(mut self) -> Option<Arc<Spool>> {
+        self.0.take()
     }
 }
 
 impl Drop for SpoolClaim {
     /// Nobody has recorded to them.
     fn drop(&mut self) {
-        if self.take().is_some() {
-            let _ = self.spool.remove();
+        if let Some(spool) = &self.0 {
+            let _ = spool.remove();
         }
     }
 }
