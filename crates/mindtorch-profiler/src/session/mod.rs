@@ -3,6 +3,8 @@
 mod builder;
 mod scope;
 mod spooled;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 pub use builder::SessionBuilder;
 pub use scope::OpenScope;
@@ -55,8 +57,13 @@ impl Drop for Session {
 
 const SLOT_BYTES: u64 = size_of::<Words>() as u64;
 
-/// From so many on, those that a ring has nothing left of are forgotten.
-const MANY_STEPS: usize = 1024;
+/// From so many steps, or changes of what is collected, those that a ring has nothing left of are forgotten.
+const MANY: usize = 1024;
+
+/// Whether it is time to look for what can be forgotten: seldom, also if there is nothing.
+fn is_many(count: usize) -> bool {
+    count >= MANY && count.is_power_of_two()
+}
 
 /// A window that is released when nobody needs it any more.
 #[derive(Debug)]
@@ -206,7 +213,18 @@ impl Session {
             self.spool.iter().for_each(|spool| spool.edge(&edge));
             state.edges.push(edge);
             state.collecting = capture;
+            if is_many(state.edges.len()) {
+                self.forget_edges(&mut state);
+            }
         }
+    }
+
+    /// Forgets what was collected before everything that a ring still has. The beginning stays, as does the change before the
+    /// first that counts: it tells what that one began.
+    fn forget_edges(&self, state: &mut SessionState) {
+        let Some(oldest) = self.window.recorder.oldest_kept(self.window.id) else { return };
+        let later = state.edges.partition_point(|edge| edge.cut.ticks < oldest);
+        state.edges.drain(1..later.saturating_sub(2).max(1));
     }
 
     /// Begins the next step. Events carry the number of the step in which they began, from 0 or from
@@ -221,7 +239,7 @@ impl Session {
         let mark = StepMark { ended, ticks, os_thread: crate::recorder::os_thread_id() };
         state.steps.push(mark);
         self.spool.iter().for_each(|spool| spool.step(&mark, state.steps.len()));
-        if state.steps.len() >= MANY_STEPS && state.steps.len().is_power_of_two() {
+        if is_many(state.steps.len()) {
             self.forget_steps(&mut state);
         }
     }
