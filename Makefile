@@ -21,8 +21,11 @@ NEED_VALGRIND := sh scripts/debian.sh valgrind valgrind
 COUNTS := $(NEED_VALGRIND) && \
 	$(CARGO) build --release --quiet -p mindtorch-python -p mindtorch-counts --bin mindtorch-counts && \
 	"$(TARGET)/release/mindtorch-counts"
+# It holds spans to bounds that they leave under a sanitizer.
+TIMED := times_are_those_of_the_programs_own_clock
 
-.PHONY: $(TORCH_VERSIONS:%=test-torch-%) test-torch-versions help demo test lint count count-update count-where count-python bench bench-runtime soak test-torch test-readers clean
+.PHONY: help demo test lint count count-update count-where count-python bench bench-runtime soak asan test-torch \
+	test-torch-versions $(TORCH_VERSIONS:%=test-torch-%) test-readers clean
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made.
@@ -70,6 +73,13 @@ bench-runtime: $(TORCH_VENV)/.installed ## Measure operators and training beside
 soak: $(VENV)/.installed ## Record much, for long, and kill processes that record, in some 5 minutes; SOAK=--quick: a tenth.
 	$(CARGO) run --release --quiet -p mindtorch-soak -- $(SOAK)
 	MINDTORCH_KILLS=$(if $(filter --quick,$(SOAK)),100,1000) $(BIN)/python -m pytest -q -s tests/faults/test_kill.py
+
+# One test at a time: threads that record at full rate fill the memory while others of the process are slow.
+asan: ## Run the profiler's Rust tests under AddressSanitizer, with a nightly toolchain.
+	ASAN_OPTIONS=quarantine_size_mb=4 LSAN_OPTIONS="suppressions=$(CURDIR)/scripts/lsan.txt:print_suppressions=0" \
+		RUSTFLAGS=-Zsanitizer=address $(CARGO) +nightly test -p mindtorch-profiler --all-features --tests \
+		--target "$$($(CARGO) +nightly -vV | sed -n 's/^host: //p')" --target-dir "$(TARGET)/asan" \
+		-- --test-threads 1 --skip $(TIMED)
 
 test-torch: $(TORCH_VENV)/.installed ## Compare with PyTorch, which this installs (several GB).
 	KINETO_LOG_LEVEL=6 $(TORCH_VENV)/bin/python -m pytest tests/torch
