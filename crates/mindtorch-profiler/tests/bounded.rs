@@ -272,7 +272,26 @@ fn a_full_disk_ends_the_recording_and_loses_nothing() {
     });
 }
 
-/// The same under a limit of the system's to what the process has of its own.
+#[test]
+fn what_a_ring_drops_while_it_is_paused_is_counted() {
+    let program = Program::new();
+    let mut thread = program.recorder.thread(1, None);
+    let ring = program.session(WhenFull::Ring).start();
+    // Keeps the recorder going.
+    let other = Session::builder().on(&program.recorder).start();
+    program.record(&mut thread, 0..1000);
+    ring.pause(Capture::CPU);
+    program.record(&mut thread, 0..MANY);
+    ring.resume(Capture::CPU);
+    program.record(&mut thread, 0..3000);
+    ring.pause(Capture::CPU);
+    program.record(&mut thread, 0..MANY);
+    let trace = ring.stop();
+    assert_eq!((trace.span_count(), &trace.losses().dropped), (0, &vec![(1, 4000)]));
+    drop(other);
+}
+
+/// Under a limit of the system's to what the process has of its own.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_made_of_a_large_recording_is_no_larger_in_memory() {

@@ -193,7 +193,8 @@ impl Registry {
             let serial = thread.log.serial;
             let (from, _) = window.range(serial);
             let earlier = thread.pieces.iter().take(candidate.piece + 1).filter(|piece| from < piece.end());
-            let events: u64 = earlier.map(|piece| piece.count_events(from, window.capture)).sum();
+            let changes = window.changes_of(serial);
+            let events: u64 = earlier.map(|piece| piece.count_events(from, &changes)).sum();
             let before = window.carried.len();
             if chunk.is_pinned() {
                 open_spans_in(chunk, u64::MAX, |index| {
@@ -207,7 +208,10 @@ impl Registry {
             window.floors.insert(serial, chunk.end());
         }
         let oldest = candidates.peek().map_or(u64::MAX, |candidate| candidate.ticks);
-        let Window { carried, losses, .. } = window;
+        let Window { carried, losses, changes, .. } = window;
+        // The last of those before tells what is collected then.
+        let later = changes.partition_point(|(cut, _)| cut.ticks < oldest);
+        changes.drain(..later.saturating_sub(1));
         carried.retain(|span| {
             let (_, [_, end, ..], _) = span.read();
             let is_over = end != 0 && end < oldest;
@@ -228,6 +232,11 @@ impl Recorder {
 }
 
 impl Window {
+    /// From which position of a thread on it has collected what.
+    fn changes_of(&self, thread: u32) -> Vec<(u64, Capture)> {
+        self.changes.iter().map(|(cut, capture)| (cut.position(thread), *capture)).collect()
+    }
+
     /// Ends it at this cut, before its session ends.
     fn stop(&mut self, cut: Cut, why: &str) {
         self.capture = Capture::NONE;
@@ -237,8 +246,9 @@ impl Window {
 }
 
 impl Piece {
-    /// How many events of such a capture lie at this position or after it.
-    fn count_events(&self, from: u64, capture: Capture) -> u64 {
+    /// How many events that are collected lie at this position or after it. From each position on, in their order, what has
+    /// this capture is.
+    fn count_events(&self, from: u64, changes: &[(u64, Capture)]) -> u64 {
         let (base, slots) = (self.base(), (self.end() - self.base()) as usize);
         let stored = match self {
             // One that cannot be read has at most as many.
@@ -248,7 +258,12 @@ impl Piece {
         let words =
             |index: usize| self.resident().map_or_else(|| stored.get(index).copied(), |chunk| Some(chunk.read(index)));
         let (mut index, mut events) = (from.saturating_sub(base) as usize, 0);
+        let mut later = changes.iter().copied().peekable();
+        let mut capture = Capture::NONE;
         while index < slots {
+            while let Some((_, changed)) = later.next_if(|&(at, _)| at <= base + index as u64) {
+                capture = changed;
+            }
             let Some([_, _, head, _]) = words(index) else { return (slots - index) as u64 };
             let head = Head::unpack(head);
             events += u64::from(head.kind.is_event() && capture.contains(head.kind.needs()));

@@ -214,6 +214,9 @@ impl Recorder {
         let at = registry.window(id).filter(|&at| registry.windows[at].to.is_none())?;
         let cut = Arc::new(self.cut(&registry));
         registry.windows[at].capture = capture;
+        if registry.windows[at].bound.when_full == WhenFull::Ring {
+            registry.windows[at].changes.push((Arc::clone(&cut), capture));
+        }
         self.publish(registry.capture());
         let blocks = self.begin_memory(&registry, capture);
         Some((cut, blocks))

@@ -38,6 +38,8 @@ impl Cut {
 pub(super) struct Window {
     pub(super) id: u64,
     pub(super) capture: Capture,
+    /// What it collects from each cut on, as far as it still has something of that.
+    pub(super) changes: Vec<(Arc<Cut>, Capture)>,
     pub(super) from: Arc<Cut>,
     pub(super) to: Option<Arc<Cut>>,
     pub(super) bound: Bound,
@@ -53,7 +55,8 @@ pub(super) struct Window {
 impl Window {
     pub(super) fn new(id: u64, capture: Capture, from: Arc<Cut>, bound: Bound) -> Self {
         let (floors, carried, losses) = (FxHashMap::default(), Vec::new(), Losses::default());
-        Self { id, capture, from, to: None, bound, floors, carried, losses, has_spilled: false }
+        let changes = vec![(Arc::clone(&from), capture)];
+        Self { id, capture, changes, from, to: None, bound, floors, carried, losses, has_spilled: false }
     }
 
     /// Whether it has taken the memory that it may take.
