@@ -9,6 +9,7 @@ mod abi;
 mod canary;
 mod exported;
 mod flops;
+mod input_cache;
 mod inputs;
 mod memory;
 mod names;

@@ -4,8 +4,8 @@
 
 use crate::abi::Op;
 use crate::canary;
+use crate::flops;
 use crate::thread::Thread;
-use crate::{flops, inputs};
 use mindtorch_profiler::{Capture, Span, SpanArgs, SpanKind, capture};
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -85,7 +85,7 @@ unsafe fn begin_span(thread: &mut Thread, op: &Op) -> Span {
     };
     let mut args = SpanArgs::new(kind, name);
     if !words.is_empty() {
-        args = args.inputs(inputs::encode(words));
+        args = args.inputs(thread.inputs.of(words));
         if capture().contains(Capture::FLOPS) {
             let count = flops::count(&name.text(), words);
             if count > 0 {

@@ -1,5 +1,6 @@
 //! What a thread of PyTorch's is to the recorder: its number, its open operators, and the names it uses.
 
+use crate::input_cache::InputCache;
 use crate::names::NameCache;
 use mindtorch_profiler::Span;
 use rustc_hash::FxHashMap;
@@ -17,6 +18,7 @@ pub(crate) struct Thread {
     /// The operators that have not ended, with what the shim knows them by. They end here, the last first.
     pub(crate) open: Vec<(usize, Span)>,
     pub(crate) names: NameCache,
+    pub(crate) inputs: InputCache,
     /// PyTorch's number of this thread, once it was noted.
     noted: u64,
     /// The last thread that was asked for, and what it is here.
@@ -25,7 +27,7 @@ pub(crate) struct Thread {
 
 impl Thread {
     const fn new() -> Self {
-        Self { open: Vec::new(), names: NameCache::new(), noted: 0, latest: (0, 0) }
+        Self { open: Vec::new(), names: NameCache::new(), inputs: InputCache::new(), noted: 0, latest: (0, 0) }
     }
 
     /// None if the thread is being torn down, or in the middle of this: an allocator that is observed may be called here.

@@ -85,15 +85,15 @@ constexpr uint64_t first_word(Kind kind, uint64_t type, uint64_t count) {
   return kind | type << 8 | count << 16;
 }
 
-// The words of an operation's inputs, in memory that the thread's next operation uses again.
+// The words of an operation's inputs: on the stack, unless they are many.
 class Words {
  public:
-  void clear() {
-    length_ = 0;
-  }
+  Words() = default;
+  Words(const Words&) = delete;
+  Words& operator=(const Words&) = delete;
 
   const uint64_t* data() const {
-    return words_.get();
+    return words_;
   }
 
   size_t size() const {
@@ -105,7 +105,7 @@ class Words {
     if (length_ + count > capacity_) {
       grow(length_ + count);
     }
-    uint64_t* place = words_.get() + length_;
+    uint64_t* place = words_ + length_;
     length_ += count;
     return place;
   }
@@ -119,17 +119,21 @@ class Words {
   }
 
  private:
-  void grow(size_t least) {
-    const size_t capacity = std::max<size_t>(2 * least, 256);
-    std::unique_ptr<uint64_t[]> words(new uint64_t[capacity]);
-    std::copy(words_.get(), words_.get() + length_, words.get());
-    words_ = std::move(words);
-    capacity_ = capacity;
+  __attribute__((noinline, cold)) void grow(size_t least) {
+    std::unique_ptr<uint64_t[]> more(new uint64_t[2 * least]);
+    std::copy(words_, words_ + length_, more.get());
+    more_ = std::move(more);
+    words_ = more_.get();
+    capacity_ = 2 * least;
   }
 
-  std::unique_ptr<uint64_t[]> words_;
+  static constexpr size_t FEW = 128;
+
+  uint64_t few_[FEW];
+  std::unique_ptr<uint64_t[]> more_;
+  uint64_t* words_ = few_;
   size_t length_ = 0;
-  size_t capacity_ = 0;
+  size_t capacity_ = FEW;
 };
 
 uint64_t bits(double value) {
@@ -196,15 +200,6 @@ void encode(Words& words, const at::IValue& value) {
   }
 }
 
-const Words& encoded(c10::ArrayRef<const at::IValue> inputs) {
-  static thread_local Words words;
-  words.clear();
-  for (const auto& input : inputs) {
-    encode(words, input);
-  }
-  return words;
-}
-
 // Only to be freed with the span in it.
 struct Anywhere : at::ObserverContext {
   explicit Anywhere(void* span) : span(span) {}
@@ -227,15 +222,17 @@ const char* overload_of(const Function& function) {
 
 std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   try {
-    const Words* words = nullptr;
+    Words words;
     if (wants_inputs.load(std::memory_order_relaxed)) {
-      words = &encoded(function.inputs());
+      for (const auto& input : function.inputs()) {
+        encode(words, input);
+      }
     }
     const Op op{
         function.name(),
         wants_overloads.load(std::memory_order_relaxed) ? overload_of(function) : nullptr,
-        words == nullptr ? nullptr : words->data(),
-        words == nullptr ? 0 : words->size(),
+        words.data(),
+        words.size(),
         function.seqNr(),
         function.threadId(),
         function.forwardThreadId(),
