@@ -89,11 +89,11 @@ def jit() -> Callable[[], None]:
 
 class _Double(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: object, x: torch.Tensor) -> torch.Tensor:
+    def forward(_ctx: object, x: torch.Tensor) -> torch.Tensor:
         return x * 2
 
     @staticmethod
-    def backward(ctx: object, grad: torch.Tensor) -> torch.Tensor:
+    def backward(_ctx: object, grad: torch.Tensor) -> torch.Tensor:
         return grad * 2
 
 
@@ -111,7 +111,6 @@ def inputs_of_all_kinds() -> Callable[[], None]:
 
     def run() -> None:
         torch.cat([torch.ones(2, 3), torch.ones(1, 3, dtype=torch.float16)])
-        torch.cat([]) if False else torch.stack([]) if False else None
         torch.ones(2, dtype=torch.complex64) * 1j
         torch.full((2, 2), 1.5)
         torch.arange(0, 5, 2)

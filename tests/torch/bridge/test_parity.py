@@ -1,0 +1,118 @@
+"""One run under both profilers at once: what they say of it is the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from tests.profiler import trees
+from tests.torch.bridge import programs
+from tests.torch.bridge.both import Both, exported, facts, recorded_together, shown, spans
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+# TorchScript and quantized tensors are deprecated.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:FutureWarning"),
+    pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor:UserWarning"),
+]
+
+SPANS = ("cpu_op", "user_annotation")
+
+
+@pytest.fixture(scope="module", params=programs.ALL, ids=lambda program: program.__name__)
+def both(request: pytest.FixtureRequest) -> Both:
+    """A program that has run before: what PyTorch does once only is done."""
+    run: Callable[[], None] = request.param()
+    run()
+    return recorded_together(run)
+
+
+@pytest.fixture(scope="module")
+def traces(both: Both, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dict[str, Any]]:
+    directory = tmp_path_factory.mktemp("traces")
+    return exported(both.ours, directory), exported(both.theirs, directory)
+
+
+def test_events(both: Both) -> None:
+    ours, theirs = facts(both.ours), facts(both.theirs)
+    assert [event["name"] for event in ours] == [event["name"] for event in theirs]
+    for one, other in zip(ours, theirs, strict=True):
+        assert one == other
+    assert len(ours) > 20
+
+
+@pytest.mark.parametrize("by_shape", [False, True])
+def test_averages(both: Both, by_shape: bool) -> None:
+    ours, theirs = (
+        [
+            (row.key, row.count, row.input_shapes, row.flops, row.is_user_annotation, row.is_async)
+            for row in prof.key_averages(group_by_input_shape=by_shape)
+        ]
+        for prof in (both.ours, both.theirs)
+    )
+    assert ours == theirs
+    assert len(ours) > 5
+
+
+def test_traces(traces: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    ours, theirs = (spans(trace, *SPANS) for trace in traces)
+    assert [span["name"] for span in ours] == [span["name"] for span in theirs]
+    for one, other in zip(ours, theirs, strict=True):
+        assert shown(one) == shown(other)
+
+
+def test_arrows(traces: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    ours, theirs = (trees.arrows(trace) for trace in traces)
+    assert ours == theirs
+
+
+def test_some_program_has_arrows_annotations_and_flops() -> None:
+    """What the programs are compared by, they have."""
+    prof = recorded_together(programs.mlp()).ours
+    events = facts(prof)
+    assert any(event["flops"] for event in events)
+    assert any(event["is_user_annotation"] for event in events)
+    assert any(event["forward thread"] for event in events)
+    assert any(0.1 in event["concrete_inputs"] for event in events)
+
+
+@pytest.mark.parametrize("program", [programs.transformer, programs.autocast], ids=lambda program: program.__name__)
+def test_overloads(program: Callable[[], Callable[[], None]]) -> None:
+    run = program()
+    run()
+    both = recorded_together(run, overloads=True)
+    ours, theirs = facts(both.ours), facts(both.theirs)
+    assert ours == theirs
+    assert len({event["overload_name"] for event in ours}) > 3
+
+    def rows(prof: Any) -> list[tuple[str, str, int]]:
+        grouped = prof.key_averages(group_by_overload_name=True)
+        return [(row.key, row.overload_name, row.count) for row in grouped]
+
+    assert rows(both.ours) == rows(both.theirs)
+
+
+def scopes_with_inputs() -> None:
+    tensor = torch.ones(2, 3)
+    with torch.profiler.record_function("plain"):
+        pass
+    with torch.profiler.record_function("with a text", "the text"):
+        tensor.sum()
+    with torch._C._profiler._RecordFunctionFast("fast"):
+        tensor.sum()
+    with torch._C._profiler._RecordFunctionFast("fast with inputs", [tensor, 4, "text", 1.5, True, [1, 2], None]):
+        tensor.sum()
+
+
+def test_inputs_of_scopes(tmp_path: Path) -> None:
+    both = recorded_together(scopes_with_inputs)
+    ours, theirs = facts(both.ours), facts(both.theirs)
+    assert ours == theirs
+    inputs = {event["name"]: event["concrete_inputs"] for event in ours}
+    assert inputs["fast with inputs"] == [None, 4, None, 1.5, True, [1, 2], None]
+    our_trace, their_trace = exported(both.ours, tmp_path), exported(both.theirs, tmp_path)
+    assert [shown(span) for span in spans(our_trace, *SPANS)] == [shown(span) for span in spans(their_trace, *SPANS)]
