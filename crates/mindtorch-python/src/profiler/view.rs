@@ -6,6 +6,7 @@ use mindtorch_profiler::{Average, Capture, Device, DeviceSpanRef, EventOrder, Me
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
+use std::ops::AddAssign;
 use std::sync::{Arc, OnceLock};
 
 /// A trace that events and averages share.
@@ -102,7 +103,7 @@ impl TraceView {
     }
 
     /// The sum of an amount over a span and those that are one call with it.
-    pub(super) fn with_repeated(&self, row: u32, amount: impl Fn(SpanRef<'_>) -> u64) -> u64 {
+    pub(super) fn with_repeated<T: AddAssign>(&self, row: u32, amount: impl Fn(SpanRef<'_>) -> T) -> T {
         let repeated = self.trace.repeated_operators();
         let mut sum = amount(self.span(row));
         if repeated.is_empty() {

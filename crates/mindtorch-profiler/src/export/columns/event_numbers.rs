@@ -116,6 +116,7 @@ impl EventNumbers {
         let thread = &trace.threads[trace.thread_of(row)];
         let detail = spans.details.get(row);
         let own = |amount: &dyn Fn(usize) -> u64| trace.with_repeated(row).map(amount).sum();
+        let own_bytes = |amount: &dyn Fn(usize) -> i64| trace.with_repeated(row).map(amount).sum();
         OfEvent {
             self_ns: own(&|row| spans.self_ns.get(row)),
             thread_id: thread.os_id,
@@ -128,9 +129,9 @@ impl EventNumbers {
             device_ns: Some((spans.device_ns.total.get(row), own(&|row| spans.device_ns.own.get(row)))),
             memory: Some([
                 spans.cpu_memory.total.get(row),
-                spans.cpu_memory.own.get(row),
+                own_bytes(&|row| spans.cpu_memory.own.get(row)),
                 spans.device_memory.total.get(row),
-                spans.device_memory.own.get(row),
+                own_bytes(&|row| spans.device_memory.own.get(row)),
             ]),
             bytes: None,
             caller_line: Some(spans.line.get(row)).filter(|&line| line != 0),
