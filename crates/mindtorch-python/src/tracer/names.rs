@@ -62,6 +62,9 @@ const PROFILER: [&str; 7] = [
     "autograd/_step_tracker.py",
 ];
 
+/// Where PyTorch's modules are called.
+const TORCH_MODULES: &str = "torch/nn/modules/module.py";
+
 /// Where source files are.
 #[derive(Default)]
 pub(super) struct Places {
@@ -235,6 +238,8 @@ impl Places {
             Some("nn/modules/_hooks.py") if function == "__call__" => Shown::AsModule,
             Some("profiler/_decorate.py") => Shown::Through,
             Some(path) if PROFILER.iter().any(|own| path.starts_with(own)) => Shown::No,
+            // `Module.__call__` is this function.
+            None if function == "_wrapped_call_impl" && self.shorten(path) == TORCH_MODULES => Shown::AsModule,
             _ => Shown::Yes,
         }
     }
