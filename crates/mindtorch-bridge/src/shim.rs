@@ -27,6 +27,8 @@ static BRIDGE: OnceLock<Bridge> = OnceLock::new();
 pub struct Bridge {
     shim: &'static Shim,
     torch: String,
+    /// Whether what it says was found to be true.
+    is_trusted: AtomicBool,
     observing: Mutex<Option<Observing>>,
     keeps_overloads: AtomicBool,
 }
@@ -75,17 +77,18 @@ pub enum BridgeError {
 }
 
 impl Bridge {
-    /// The bridge, if one was loaded.
+    /// The bridge, if one was loaded and is trusted.
     pub fn get() -> Option<&'static Self> {
-        BRIDGE.get()
+        BRIDGE.get().filter(|bridge| bridge.is_trusted())
     }
 
     /// Loads a shim that was built for this version of PyTorch. It is never unloaded. If there is a bridge, it stays.
+    /// Nothing is recorded with it until it is trusted.
     ///
     /// # Errors
     /// If the library cannot be loaded, or is not a shim for this version.
     pub fn load(path: &Path, torch: &str) -> Result<&'static Self, BridgeError> {
-        if let Some(bridge) = Self::get() {
+        if let Some(bridge) = BRIDGE.get() {
             return Ok(bridge);
         }
         let shown = path.display().to_string();
@@ -120,9 +123,25 @@ impl Bridge {
         BRIDGE.get_or_init(|| Self {
             shim,
             torch: torch.to_owned(),
+            is_trusted: AtomicBool::new(false),
             observing: Mutex::new(None),
             keeps_overloads: AtomicBool::new(false),
         })
+    }
+
+    /// The bridge, whether or not it is trusted.
+    pub fn loaded() -> Option<&'static Self> {
+        BRIDGE.get()
+    }
+
+    /// Records with it from now on. Someone may record already.
+    pub fn trust(&self) {
+        self.is_trusted.store(true, Ordering::Release);
+        self.sync();
+    }
+
+    fn is_trusted(&self) -> bool {
+        self.is_trusted.load(Ordering::Acquire)
     }
 
     /// The version of PyTorch that it is for.
@@ -132,10 +151,13 @@ impl Bridge {
 
     /// Observes what someone records, and nothing when nobody does. To be called after each change of what is recorded.
     pub fn sync(&self) {
-        let inputs = ops::wants_inputs(capture());
-        let overloads = self.keeps_overloads.load(Ordering::Relaxed);
-        self.observe(capture().contains(Capture::CPU).then_some((inputs, overloads)));
-        if !capture().contains(Capture::MEMORY) {
+        let wanted = if self.is_trusted() { capture() } else { Capture::NONE };
+        let (inputs, overloads) = (ops::wants_inputs(wanted), self.keeps_overloads.load(Ordering::Relaxed));
+        self.observe(wanted.contains(Capture::CPU).then_some((inputs, overloads)));
+        // One that was paused may go on. If another profiler has the place now, that is not to be helped.
+        if wanted.contains(Capture::MEMORY) {
+            self.watch_memory();
+        } else {
             (self.shim.unwatch_memory)();
         }
     }

@@ -13,15 +13,21 @@ pub(crate) fn torch_bridge() -> Option<&'static str> {
     Bridge::get().map(Bridge::torch)
 }
 
-/// Loads the library that was built for this version of PyTorch.
+/// Loads the library that was built for this version of PyTorch. Nothing is recorded with it before [`trust_torch_bridge`].
 #[pyfunction]
 #[pyo3(name = "_load_torch_bridge")]
 #[expect(clippy::needless_pass_by_value, reason = "Python gives it away")]
 pub(crate) fn load_torch_bridge(path: PathBuf, torch: &str) -> PyResult<()> {
-    let bridge = Bridge::load(&path, torch).map_err(|error| PyImportError::new_err(error.to_string()))?;
-    // Someone may record already.
-    bridge.sync();
-    Ok(())
+    Bridge::load(&path, torch).map(drop).map_err(|error| PyImportError::new_err(error.to_string()))
+}
+
+/// Records PyTorch with the library that was loaded, from now on.
+#[pyfunction]
+#[pyo3(name = "_trust_torch_bridge")]
+pub(crate) fn trust_torch_bridge() {
+    if let Some(bridge) = Bridge::loaded() {
+        bridge.trust();
+    }
 }
 
 /// Does without a library, by what PyTorch's own exports.
@@ -30,7 +36,8 @@ pub(crate) fn load_torch_bridge(path: PathBuf, torch: &str) -> PyResult<()> {
 #[expect(clippy::needless_pass_by_value, reason = "Python gives it away")]
 pub(crate) fn observe_torch_by_name(library: PathBuf, torch: &str) -> PyResult<()> {
     let bridge = Bridge::without_shim(&library, torch).map_err(|error| PyImportError::new_err(error.to_string()))?;
-    bridge.sync();
+    // It reads no structs that it could misread.
+    bridge.trust();
     Ok(())
 }
 
@@ -41,7 +48,7 @@ type Seen = (String, Vec<(String, Vec<i64>, Vec<i64>)>);
 #[pyfunction]
 #[pyo3(name = "_torch_canary")]
 pub(crate) fn torch_canary(run: &Bound<'_, PyAny>) -> PyResult<Vec<Seen>> {
-    let bridge = Bridge::get().ok_or_else(|| PyRuntimeError::new_err("there is no bridge to PyTorch"))?;
+    let bridge = Bridge::loaded().ok_or_else(|| PyRuntimeError::new_err("there is no bridge to PyTorch"))?;
     let (outcome, seen) = bridge.observed(|| canary(|| run.call0().map(drop)));
     outcome?;
     Ok(seen.into_iter().map(|SeenOp { name, inputs }| (name, inputs.iter().map(describe).collect())).collect())

@@ -30,24 +30,27 @@ def attach() -> None:
         from mindtorch_v2._torch._hook import watch_imports  # noqa: PLC0415 (few need it)
 
         watch_imports()
-    elif id(torch) not in _refused and _is_pytorch(torch):
-        _attach_to(torch)
+    # It may be in the middle of being imported, by another thread.
+    elif not getattr(getattr(torch, "__spec__", None), "_initializing", False):
+        attach_to(torch)
 
 
 def _is_pytorch(torch: ModuleType) -> bool:
-    """Say whether a module is PyTorch, all of it: it may be in the middle of being imported, or something else."""
-    spec = getattr(torch, "__spec__", None)
-    is_complete = not getattr(spec, "_initializing", False)
-    return is_complete and hasattr(torch, "_C") and hasattr(getattr(torch, "version", None), "git_version")
+    """Say whether a module of this name is PyTorch: it may be anything."""
+    return hasattr(torch, "_C") and hasattr(getattr(torch, "version", None), "git_version")
 
 
-def _attach_to(torch: Any) -> None:
+def attach_to(torch: Any) -> None:
+    """Record this PyTorch from now on, or say once why that cannot be."""
+    if id(torch) in _refused or not _is_pytorch(torch):
+        return
     from mindtorch_v2._torch._build import BuildError, library_for  # noqa: PLC0415 (few need it)
     from mindtorch_v2._torch._canary import CanaryError, check  # noqa: PLC0415
 
     try:
         _core._load_torch_bridge(library_for(torch), torch.__version__)
         check(torch)
+        _core._trust_torch_bridge()
     except BuildError as error:
         _observe_by_name(torch, error)
     except (CanaryError, ImportError, OSError) as error:

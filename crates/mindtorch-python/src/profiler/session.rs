@@ -278,6 +278,12 @@ impl Drop for Session {
                 }
             });
         }
+        if let Ok(state) = self.state.get_mut()
+            && matches!(state, State::Running(_))
+        {
+            *state = State::Lost;
+            torch_bridge::sync();
+        }
     }
 }
 
