@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import shlex
 import shutil
 import stat
 import subprocess
@@ -36,7 +37,9 @@ def library_for(torch: Any, source: Path = _SOURCE) -> Path:
     key = hashlib.sha256(source.read_bytes() + build.encode()).hexdigest()[:16]
     library = _cache() / f"torch-{torch.__version__}-{key}.so"
     if not library.exists():
-        sys.stderr.write(f"mindtorch_v2: building what records PyTorch {torch.__version__}, this once\n")
+        # Building takes seconds, which should not be a riddle. A daemon may have nowhere to say it.
+        if sys.stderr is not None:
+            sys.stderr.write(f"mindtorch_v2: building what records PyTorch {torch.__version__}, this once\n")
         _compile(command, library)
     return library
 
@@ -47,7 +50,7 @@ def _command(torch: Any, source: Path) -> list[str]:
     libraries = home / "lib"
     abi = int(getattr(torch._C, "_GLIBCXX_USE_CXX11_ABI", True))
     return [
-        _compiler(),
+        *_compiler(),
         *("-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-w"),
         # Without it PyTorch's structs would have members that they do not have.
         "-DNDEBUG",
@@ -60,22 +63,24 @@ def _command(torch: Any, source: Path) -> list[str]:
     ]
 
 
-def _compiler() -> str:
+def _compiler() -> list[str]:
+    """Return the compiler with its arguments, of which CXX may have some."""
     names = [os.environ["CXX"]] if os.environ.get("CXX") else ["c++", "g++", "clang++"]
     for name in names:
-        if path := shutil.which(name):
-            return path
+        program, *arguments = shlex.split(name)
+        if path := shutil.which(program):
+            return [path, *arguments]
     raise BuildError(f"there is no C++ compiler ({', '.join(names)}). Install one, or say where it is in CXX")
 
 
 def _cache() -> Path:
     """Return a directory that only this user can write to: what is in it is loaded."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    cache = Path(base) / "mindtorch_v2"
     try:
+        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+        cache = Path(base) / "mindtorch_v2"
         cache.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = cache.stat()
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # the latter of a user without a home
         raise BuildError(f"there is no place for what is built: {error}. Say where, in XDG_CACHE_HOME") from error
     if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise BuildError(f"{cache} can be written to by others, so that nothing is loaded from there")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
 from typing import TYPE_CHECKING
 
 from mindtorch_v2 import _core
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
     from types import ModuleType
 
 
@@ -22,8 +22,11 @@ class _TorchFinder(MetaPathFinder):
     ) -> ModuleSpec | None:
         if fullname != "torch":
             return None
-        sys.meta_path.remove(self)
-        spec = PathFinder.find_spec(fullname, path, target)
+        # Whoever else finds modules may be the one that finds this.
+        others = (finder for finder in sys.meta_path if finder is not self)
+        specs = (finder.find_spec(fullname, path, target) for finder in others)
+        spec = next((spec for spec in specs if spec is not None), None)
+        # Finding is not importing: some only ask whether it is there.
         if spec is not None and spec.loader is not None:
             spec.loader = _AttachingLoader(spec.loader)
         return spec
@@ -42,10 +45,12 @@ class _AttachingLoader(Loader):
             module.__spec__.loader = self._loader
         module.__loader__ = self._loader
         self._loader.exec_module(module)
+        if _finder in sys.meta_path:
+            sys.meta_path.remove(_finder)
         if _core._is_recording():
-            from mindtorch_v2._torch import _attach_to  # noqa: PLC0415 (that imports this)
+            from mindtorch_v2._torch import attach_to  # noqa: PLC0415 (that imports this)
 
-            _attach_to(module)
+            attach_to(module)
 
 
 _finder = _TorchFinder()
