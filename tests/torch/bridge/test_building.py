@@ -1,0 +1,105 @@
+"""The library is built where it is needed, once, or it is said why not. Something takes the compiler's place here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from tests.torch.bridge.processes import SEEN, SHOW, UNSEEN, compiler_of, finish, run, start
+
+from mindtorch_v2._torch import _build
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROGRAM = "import torch" + SHOW
+BUILDING = f"mindtorch_v2: building what records PyTorch {torch.__version__}, this once\n"
+
+
+@pytest.fixture(scope="module")
+def built() -> Path:
+    return _build.library_for(torch)
+
+
+def unrecorded(**environment: str) -> str:
+    """What is said when nothing is recorded; the program goes on."""
+    output, said = run(PROGRAM, **environment)
+    assert output == UNSEEN
+    assert said.count("PyTorch is not recorded: ") == 1
+    return said
+
+
+def test_once(tmp_path: Path, built: Path) -> None:
+    environment = {"CXX": compiler_of(tmp_path, built), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    assert run(PROGRAM, **environment) == (SEEN, BUILDING)
+    assert run(PROGRAM, **environment) == (SEEN, "")
+    [library] = (tmp_path / "cache" / "mindtorch_v2").iterdir()
+    assert library.stat().st_mode & 0o077 == 0
+    assert library.parent.stat().st_mode & 0o077 == 0
+
+
+def test_by_a_compiler_with_arguments(tmp_path: Path, built: Path) -> None:
+    compiler = compiler_of(tmp_path, built)
+    assert run(PROGRAM, CXX=f"{compiler} -m64", XDG_CACHE_HOME=str(tmp_path / "cache")) == (SEEN, BUILDING)
+
+
+def test_by_two_at_once(tmp_path: Path, built: Path) -> None:
+    """Each waits in the compiler for the other to be there."""
+    meeting = tmp_path / "meeting"
+    meeting.mkdir()
+    script = tmp_path / "compiler"
+    script.write_text(f"""#!/bin/sh
+    while [ "$1" != -o ]; do shift; done
+    touch "{meeting}/$$"
+    while [ "$(ls "{meeting}" | wc -l)" -lt 2 ]; do sleep 0.05; done
+    cp "{built}" "$2"
+    """)
+    script.chmod(0o700)
+    environment = {"CXX": str(script), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    processes = [start(PROGRAM, **environment) for _ in range(2)]
+    assert [finish(process) for process in processes] == [(SEEN, BUILDING)] * 2
+    [_library] = (tmp_path / "cache" / "mindtorch_v2").iterdir()
+
+
+def test_without_a_compiler(tmp_path: Path) -> None:
+    said = unrecorded(PATH=str(tmp_path), CXX="", XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert "there is no C++ compiler (c++, g++, clang++). Install one, or say where it is in CXX" in said
+
+
+def test_with_one_that_is_not_there(tmp_path: Path) -> None:
+    said = unrecorded(CXX=str(tmp_path / "nothing"), XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert f"there is no C++ compiler ({tmp_path / 'nothing'})" in said
+
+
+def test_with_one_that_fails(tmp_path: Path) -> None:
+    script = tmp_path / "compiler"
+    script.write_text("#!/bin/sh\nfor line in $(seq 100); do echo line $line >&2; done\nexit 1\n")
+    script.chmod(0o700)
+    said = unrecorded(CXX=str(script), XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert f"{script} cannot build what records it:\nline 89\n" in said
+    assert "line 100\n" in said
+    assert "line 88\n" not in said
+    assert list((tmp_path / "cache" / "mindtorch_v2").iterdir()) == []
+
+
+def test_where_nothing_can_be_written(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    said = unrecorded(XDG_CACHE_HOME=str(file))
+    assert f"there is no place for what is built: [Errno 20] Not a directory: '{file}/mindtorch_v2'" in said
+
+
+@pytest.mark.parametrize("mode", [0o720, 0o702])
+def test_where_others_can_write(tmp_path: Path, built: Path, mode: int) -> None:
+    """Even if what is needed is there: someone else may have put it there."""
+    environment = {"CXX": compiler_of(tmp_path, built), "XDG_CACHE_HOME": str(tmp_path)}
+    assert run(PROGRAM, **environment)[0] == SEEN
+    (tmp_path / "mindtorch_v2").chmod(mode)
+    assert f"{tmp_path / 'mindtorch_v2'} can be written to by others" in unrecorded(**environment)
+
+
+def test_a_program_is_told_once_of_each_pytorch(tmp_path: Path) -> None:
+    output, said = run(PROGRAM + SHOW, PATH=str(tmp_path), CXX="", XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert output == UNSEEN * 2
+    assert said.count("PyTorch is not recorded: ") == 1
