@@ -1,0 +1,207 @@
+"""Threads, and processes that are forked, in which PyTorch works."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from tests.profiler.support import in_child, in_thread
+from tests.torch.bridge.both import facts, ours_on_cpu, theirs_on_cpu
+
+if TYPE_CHECKING:
+    from mindtorch_v2.profiler import profile
+
+ONES = ["aten::ones", "aten::empty", "aten::fill_"]
+# A process with threads that forks is told so from Python 3.12 on.
+FORK = "ignore:.*multi-threaded, use of fork:DeprecationWarning"
+
+
+def names(prof: profile) -> list[str]:
+    return [event.name for event in prof.events()]
+
+
+def by_thread(prof: Any) -> dict[int, list[str]]:
+    threads: dict[int, list[str]] = {}
+    for event in prof.events():
+        threads.setdefault(event.thread, []).append(event.name)
+    return threads
+
+
+def test_other_threads_are_recorded() -> None:
+    with ours_on_cpu(record_shapes=True) as prof:
+        torch.ones(1)
+        for size in range(2, 5):
+            in_thread(lambda size=size: torch.ones(size))
+    assert list(by_thread(prof).values()) == [ONES] * 4
+    assert [event.concrete_inputs[0] for event in prof.events() if event.name == "aten::ones"] == [[1], [2], [3], [4]]
+
+
+def test_threads_that_were_there_before_are_recorded() -> None:
+    go, done = threading.Event(), threading.Event()
+
+    def work() -> None:
+        torch.zeros(1)
+        go.wait()
+        torch.ones(1)
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    with ours_on_cpu() as prof:
+        go.set()
+        done.wait()
+    thread.join()
+    assert names(prof)[-3:] == ONES
+
+
+def test_many_threads_that_end() -> None:
+    """Each leaves what it did, and its numbers are nobody else's."""
+
+    def work() -> None:
+        with torch.profiler.record_function("work"):
+            torch.ones(1)
+
+    with ours_on_cpu() as prof:
+        for _ in range(10):
+            threads = [threading.Thread(target=work) for _ in range(20)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    assert Counter(map(tuple, by_thread(prof).values())) == {("work", *ONES): 200}
+    assert all(event.is_finished for event in prof.events())
+
+
+def test_a_thread_that_ends_in_the_middle_of_a_scope() -> None:
+    with ours_on_cpu() as prof:
+        in_thread(torch.profiler.record_function("open").__enter__)
+        torch.ones(1)
+    assert names(prof) == ["open", *ONES]
+
+
+def test_a_scope_that_ends_on_another_thread() -> None:
+    scope = torch.profiler.record_function("scope")
+    with ours_on_cpu() as prof:
+        scope.__enter__()
+        torch.ones(1)
+        in_thread(lambda: scope.__exit__(None, None, None))
+        torch.zeros(1)
+    events = {event.name: event for event in prof.events()}
+    assert events["scope"].is_finished
+    assert events["scope"].is_async
+    assert events["scope"].time_range.end <= events["aten::zeros"].time_range.start
+    assert events["scope"].thread == events["aten::ones"].thread
+
+
+def test_backward_on_another_thread() -> None:
+    """Nodes know the thread of their operators, here as in torch's, which sees one thread only unless it is asked."""
+    every_thread = torch.profiler._ExperimentalConfig(profile_all_threads=True)
+    values = torch.ones(3, requires_grad=True)
+
+    def forward_here_and_backward_there() -> None:
+        total = values.exp().sum()
+        in_thread(total.backward)
+
+    forward_here_and_backward_there()
+    with ours_on_cpu() as prof, theirs_on_cpu(experimental_config=every_thread) as theirs:
+        forward_here_and_backward_there()
+    assert facts(prof) == facts(theirs)
+    node = next(event for event in prof.events() if event.name == "ExpBackward0")
+    forward = next(event for event in prof.events() if event.name == "aten::exp")
+    assert (node.fwd_thread, node.sequence_nr) == (forward.thread, forward.sequence_nr)
+    assert node.thread != forward.thread
+
+
+def negated(values: torch.Tensor) -> torch.Tensor:
+    return values.neg()
+
+
+def forking(values: torch.Tensor) -> torch.Tensor:
+    future = torch.jit.fork(negated, values)
+    return values.exp() + torch.jit.wait(future)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit:FutureWarning")
+def test_work_on_threads_of_pytorchs_own() -> None:
+    scripted, values = torch.jit.script(forking), torch.ones(1000)
+    scripted(values)
+    with ours_on_cpu(profile_memory=True) as prof:
+        scripted(values)
+    here, there = (next(event for event in prof.events() if event.name == name) for name in ("aten::exp", "aten::neg"))
+    assert here.thread != there.thread
+    assert (here.cpu_memory_usage, there.cpu_memory_usage) == (4000, 4000)
+
+
+@pytest.mark.filterwarnings(FORK)
+def test_a_forked_child_records_for_itself() -> None:
+    def child() -> None:
+        torch.zeros(1)
+        with ours_on_cpu(record_shapes=True) as prof:
+            torch.ones(5)
+        assert names(prof) == ONES
+        assert prof.events()[0].concrete_inputs[0] == [5]
+
+    with ours_on_cpu() as prof:
+        torch.ones(1)
+        assert in_child(child) == 0
+        torch.ones(1)
+    assert names(prof) == ONES * 2
+
+
+@pytest.mark.filterwarnings(FORK)
+def test_a_child_of_a_process_that_does_not_record() -> None:
+    with ours_on_cpu():
+        torch.ones(1)
+
+    def child() -> None:
+        with ours_on_cpu() as prof:
+            torch.ones(1)
+        assert names(prof) == ONES
+
+    assert in_child(child) == 0
+
+
+@pytest.mark.filterwarnings(FORK)
+def test_a_child_with_memory() -> None:
+    """Its parent's recording goes on, and is not the child's."""
+
+    def child() -> None:
+        kept = torch.zeros(1000)
+        with ours_on_cpu(profile_memory=True) as prof:
+            kept = torch.ones(1000)
+        del kept
+        assert [event.cpu_memory_usage for event in prof.events() if event.name == "aten::ones"] == [4000]
+        with theirs_on_cpu(profile_memory=True) as theirs:
+            torch.ones(1000)
+        assert "aten::ones" in [event.name for event in theirs.events()]
+
+    with ours_on_cpu(profile_memory=True) as prof:
+        assert in_child(child) == 0
+        kept = torch.ones(500)
+    del kept
+    assert [event.cpu_memory_usage for event in prof.events() if event.name == "aten::ones"] == [2000]
+
+
+class Numbers(torch.utils.data.Dataset[torch.Tensor]):
+    """Each worker makes its own recording and hands over what it saw."""
+
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        with ours_on_cpu() as prof:
+            torch.ones(index + 1)
+        return torch.tensor(len(list(prof.events())))
+
+
+@pytest.mark.filterwarnings(FORK)
+def test_workers_of_a_loader_record_for_themselves() -> None:
+    with ours_on_cpu() as prof:
+        batches = torch.utils.data.DataLoader(Numbers(), batch_size=2, num_workers=2)
+        assert torch.cat(list(batches)).tolist() == [3, 3, 3, 3]
+    # What they do is not in their parent's.
+    assert "aten::ones" not in names(prof)
+    assert any("DataLoader" in name for name in names(prof))
