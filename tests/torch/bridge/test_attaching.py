@@ -143,17 +143,18 @@ def test_what_is_no_library(tmp_path: Path) -> None:
 
 def test_one_that_misreads(tmp_path: Path) -> None:
     """Sizes and strides changed places, as they would if a struct had changed: nothing that it says is believed."""
-    right = "const auto strides = tensor.strides();"
+    right = "words.append(tensor.strides());"
     source = _build._SOURCE.read_text(encoding="utf-8")
     assert right in source
     broken = tmp_path / "shim.cpp"
-    broken.write_text(source.replace(right, "const auto strides = tensor.sizes();"))
+    broken.write_text(source.replace(right, "words.append(tensor.sizes());"))
     program = """
+    import functools
     import sys
     from pathlib import Path
     import torch
     from mindtorch_v2._torch import _build
-    _build._SOURCE = Path(sys.argv[1])
+    _build.library_for = functools.partial(_build.library_for, source=Path(sys.argv[1]))
     """
     output, said = run(dedent(program) + SHOW + SHOW, broken, XDG_CACHE_HOME=str(tmp_path / "cache"))
     assert output == UNSEEN * 2
