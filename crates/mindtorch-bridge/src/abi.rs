@@ -5,7 +5,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Of both tables.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// The name under which a shim gives its table for the recorder's.
 pub(crate) const ENTRY: &std::ffi::CStr = c"mindtorch_bridge";

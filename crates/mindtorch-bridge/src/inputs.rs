@@ -14,6 +14,10 @@ const BOOL: u64 = 6;
 pub(crate) const INTS: u64 = 7;
 const FLOATS: u64 = 8;
 const BOOLS: u64 = 9;
+/// Its bytes, of which the count says how many, are in the words that follow.
+const TEXT: u64 = 10;
+/// A text that the next input has for a keyword. These come last.
+const KEYWORD: u64 = 11;
 
 static TYPES: OnceLock<Vec<Name>> = OnceLock::new();
 
@@ -26,6 +30,7 @@ pub(crate) fn set_types(names: &[String]) {
 struct Names {
     scalar: Name,
     list: Name,
+    string: Name,
     bools: [Name; 2],
 }
 
@@ -34,6 +39,7 @@ fn names() -> &'static Names {
     NAMES.get_or_init(|| Names {
         scalar: Name::new("Scalar"),
         list: Name::new("ScalarList"),
+        string: Name::new("String"),
         bools: ["False", "True"].map(Name::new),
     })
 }
@@ -48,13 +54,15 @@ pub(crate) fn encode(words: &[u64]) -> Inputs {
     encoder.finish()
 }
 
-/// The inputs, each with its kind and the words of its sizes or items. The tensors of a list are not inputs themselves.
+/// The inputs without keywords, each with its kind and the words of its sizes or items. The tensors of a list are not inputs
+/// themselves.
 pub(crate) fn walk(words: &[u64]) -> impl Iterator<Item = (u64, &[u64])> {
     let mut rest = words;
     std::iter::from_fn(move || {
         let (&first, after) = rest.split_first()?;
         let (kind, count) = (first & 0xff, (first >> 16) as usize);
         let (items, length) = match kind {
+            KEYWORD => return None,
             TENSOR => (count, 2 * count),
             UNSTRIDED | INTS | FLOATS | BOOLS => (count, count),
             INT | FLOAT | BOOL => (1, 1),
@@ -109,6 +117,17 @@ fn encode_one<'a>(encoder: &mut InputsEncoder, first: u64, after: &'a [u64]) -> 
         INTS | FLOATS | BOOLS => {
             let (items, after) = take(count);
             encode_list(encoder, kind, items);
+            after
+        }
+        TEXT | KEYWORD => {
+            let (words, after) = take(count.div_ceil(size_of::<u64>()));
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).take(count).collect();
+            let text = Name::new(&String::from_utf8_lossy(&bytes));
+            if kind == KEYWORD {
+                encoder.keyword(text)
+            } else {
+                encoder.value_of(names().string, text)
+            };
             after
         }
         _ => {

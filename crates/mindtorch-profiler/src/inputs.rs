@@ -34,11 +34,40 @@ impl Inputs {
         InputsEncoder { words: [0; SHORT], length: 0, long: Vec::new() }
     }
 
-    /// The inputs, in order.
+    /// The inputs, in order, but for those that have a keyword.
     pub fn decode(self) -> Vec<Input> {
-        let Some(words) = INPUTS.value(self.0) else { return Vec::new() };
+        let mut inputs = Vec::new();
+        self.read(|keyword, input| {
+            if keyword.is_none() {
+                inputs.push(input);
+            }
+        });
+        inputs
+    }
+
+    /// The inputs that have a keyword, each with it.
+    pub fn keywords(self) -> Vec<(Arc<str>, Input)> {
+        let mut keywords = Vec::new();
+        self.read(|keyword, input| keywords.extend(keyword.map(|keyword| (keyword, input))));
+        keywords
+    }
+
+    fn read(self, mut see: impl FnMut(Option<Arc<str>>, Input)) {
+        let Some(words) = INPUTS.value(self.0) else { return };
         let mut words = words.iter().copied();
-        std::iter::from_fn(|| Input::read(&mut words)).collect()
+        while let Some(first) = words.next() {
+            let (name, what) = unpair(first);
+            let input = if kind_of(what) == KEYWORD {
+                words
+                    .next()
+                    .and_then(|first| Input::read(first, &mut words))
+                    .map(|input| (Some(Name(name).text()), input))
+            } else {
+                Input::read(first, &mut words).map(|input| (None, input))
+            };
+            let Some((keyword, input)) = input else { return };
+            see(keyword, input);
+        }
     }
 }
 
@@ -54,11 +83,11 @@ pub enum Input {
         /// Its strides, in elements; none if it is not laid out so.
         strides: Vec<i64>,
     },
-    /// A list of tensors.
+    /// A list of tensors; of an input with a keyword, of anything.
     TensorList(Vec<Input>),
     /// Anything else.
     Value {
-        /// Its type, in torch's words: `"Scalar"`, `"ScalarList"`, or `""`.
+        /// Its type, in torch's words: `"Scalar"`, `"ScalarList"`, `"String"`, or `""`.
         dtype: Arc<str>,
         /// Its value as text, or `""`.
         text: Arc<str>,
@@ -72,7 +101,14 @@ const VALUE: u64 = 2;
 const INTS: u64 = 3;
 /// A tensor without strides.
 const UNSTRIDED: u64 = 4;
+/// Not an input itself: the next one has a keyword, whose name stands where an input has its type's.
+const KEYWORD: u64 = 5;
 const KIND_BITS: u32 = 3;
+
+#[inline]
+fn kind_of(what: u32) -> u64 {
+    u64::from(what) & ((1 << KIND_BITS) - 1)
+}
 
 /// What the word of a value is, where an input has the number of its dimensions. Numbers become text when someone reads them.
 const TEXT: usize = 0;
@@ -91,11 +127,11 @@ impl Input {
         Self::Tensor { dtype: dtype.into(), dims: dims.to_vec(), strides: strides.to_vec() }
     }
 
-    fn read(words: &mut impl Iterator<Item = u64>) -> Option<Self> {
-        let (dtype, what) = unpair(words.next()?);
+    fn read(first: u64, words: &mut impl Iterator<Item = u64>) -> Option<Self> {
+        let (dtype, what) = unpair(first);
         let dtype = Name(dtype).text();
         let count = (what >> KIND_BITS) as usize;
-        Some(match u64::from(what) & ((1 << KIND_BITS) - 1) {
+        Some(match kind_of(what) {
             TENSOR => {
                 let mut sizes = || words.by_ref().take(count).map(u64::cast_signed).collect();
                 Self::Tensor { dtype, dims: sizes(), strides: sizes() }
@@ -104,7 +140,14 @@ impl Input {
                 let dims = words.by_ref().take(count).map(u64::cast_signed).collect();
                 Self::Tensor { dtype, dims, strides: Vec::new() }
             }
-            LIST => Self::TensorList((0..count).map_while(|_| Self::read(words)).collect()),
+            LIST => {
+                let mut items = Vec::new();
+                for _ in 0..count {
+                    let first = words.next()?;
+                    items.push(Self::read(first, words)?);
+                }
+                Self::TensorList(items)
+            }
             INTS => {
                 let ints: Vec<_> = words.by_ref().take(count).map(|word| word.cast_signed().to_string()).collect();
                 Self::Value { dtype, text: format!("[{}]", ints.join(", ")).into() }
@@ -140,9 +183,9 @@ pub(crate) fn map_names(words: &[u64], name: impl Fn(u32) -> u32) -> Vec<u64> {
         let (dtype, what) = unpair(first);
         mapped.push(pair(name(dtype), what));
         let count = (what >> KIND_BITS) as usize;
-        match u64::from(what) & ((1 << KIND_BITS) - 1) {
+        match kind_of(what) {
             TENSOR => mapped.extend(words.by_ref().take(2 * count)),
-            LIST => (),
+            LIST | KEYWORD => (),
             INTS | UNSTRIDED => mapped.extend(words.by_ref().take(count)),
             _ if count == FLOAT || count == INT => mapped.extend(words.next()),
             _ => mapped.extend(words.next().map(|text| u64::from(name(text as u32)))),
@@ -253,6 +296,12 @@ impl InputsEncoder {
     /// The next `count` tensors are a list, one input.
     pub fn list_of(&mut self, count: usize) -> &mut Self {
         self.push(&[first_word(LIST, count, Name::EMPTY)], |&word| word);
+        self
+    }
+
+    /// The next input has a keyword.
+    pub fn keyword(&mut self, keyword: Name) -> &mut Self {
+        self.push(&[first_word(KEYWORD, 0, keyword)], |&word| word);
         self
     }
 
@@ -389,5 +438,26 @@ mod tests {
     #[test]
     fn no_inputs_are_none() {
         assert!(Inputs::NONE.decode().is_empty());
+    }
+
+    #[test]
+    fn keywords_are_apart_and_survive_other_ids() {
+        let inputs = Inputs::encode()
+            .tensor("float", &[2], &[1])
+            .keyword(Name::new("grid"))
+            .value("String", "(4, 1)")
+            .keyword(Name::new("files"))
+            .list_of(2)
+            .value("String", "a")
+            .value("String", "b")
+            .int_of(Name::new("Scalar"), 3)
+            .finish();
+        let value = |dtype: &str, text: &str| Input::Value { dtype: dtype.into(), text: text.into() };
+        let files = Input::TensorList(vec![value("String", "a"), value("String", "b")]);
+        assert_eq!(inputs.decode(), [Input::tensor("float", &[2], &[1]), value("Scalar", "3")]);
+        let keywords = [("grid".into(), value("String", "(4, 1)")), ("files".into(), files)];
+        assert_eq!(inputs.keywords(), keywords);
+        let words = INPUTS.value(inputs.0).expect("they are interned");
+        assert_eq!(map_names(&words, |name| name), *words);
     }
 }

@@ -25,7 +25,7 @@
 namespace {
 
 // Of both tables. Changed with any change of what they or the words of inputs mean.
-constexpr uint32_t VERSION = 1;
+constexpr uint32_t VERSION = 2;
 
 struct Op {
   const char* name;
@@ -76,7 +76,7 @@ std::atomic<bool> wants_inputs{false};
 std::atomic<bool> wants_overloads{false};
 
 // The first word of an input: what it is, the type of its elements, and how many there are.
-enum Kind : uint64_t { TENSOR, UNSTRIDED, LIST, NONE, INT, FLOAT, BOOL, INTS, FLOATS, BOOLS };
+enum Kind : uint64_t { TENSOR, UNSTRIDED, LIST, NONE, INT, FLOAT, BOOL, INTS, FLOATS, BOOLS, TEXT, KEYWORD };
 
 // Lists that are longer are not shown, as PyTorch does it.
 constexpr size_t LONGEST_LIST = 30;
@@ -200,6 +200,37 @@ void encode(Words& words, const at::IValue& value) {
   }
 }
 
+void encode_text(Words& words, Kind kind, const std::string& text) {
+  words.push(first_word(kind, 0, text.size()));
+  std::memcpy(words.add((text.size() + 7) / 8), text.data(), text.size());
+}
+
+// What has a keyword may be a string, or a list of strings.
+void encode_value(Words& words, const at::IValue& value) {
+  if (value.isString()) {
+    encode_text(words, TEXT, value.toStringRef());
+  } else if (value.isList() && !value.toListRef().empty() && value.toListRef()[0].isString()) {
+    const auto items = value.toListRef();
+    words.push(first_word(LIST, 0, items.size()));
+    for (const auto& item : items) {
+      encode_value(words, item);
+    }
+  } else {
+    encode(words, value);
+  }
+}
+
+// Older versions of PyTorch have none.
+template <typename Function>
+void encode_keywords(Words& words, const Function& function) {
+  if constexpr (requires { function.kwinputs(); }) {
+    for (const auto& [keyword, value] : function.kwinputs()) {
+      encode_text(words, KEYWORD, keyword);
+      encode_value(words, value);
+    }
+  }
+}
+
 // Only to be freed with the span in it.
 struct Anywhere : at::ObserverContext {
   explicit Anywhere(void* span) : span(span) {}
@@ -210,7 +241,7 @@ bool ends_anywhere(at::RecordScope scope) {
   return scope != at::RecordScope::FUNCTION && scope != at::RecordScope::BACKWARD_FUNCTION;
 }
 
-// Older versions of PyTorch do not tell.
+// They do not tell this either.
 template <typename Function>
 const char* overload_of(const Function& function) {
   if constexpr (requires { function.overload_name(); }) {
@@ -227,6 +258,7 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
       for (const auto& input : function.inputs()) {
         encode(words, input);
       }
+      encode_keywords(words, function);
     }
     const Op op{
         function.name(),
@@ -275,8 +307,9 @@ void ignore(uint64_t handle) {
 namespace torch_profiler = torch::profiler::impl;
 
 torch_profiler::ProfilerConfig memory_only() {
+  // Some scopes of Python's have their inputs only if the state says that they are wanted.
   return torch_profiler::ProfilerConfig(
-      torch_profiler::ProfilerState::CPU, /*report_input_shapes=*/false, /*profile_memory=*/true);
+      torch_profiler::ProfilerState::CPU, /*report_input_shapes=*/true, /*profile_memory=*/true);
 }
 
 // PyTorch reports memory to what it takes for its own profiler's state.

@@ -66,7 +66,7 @@ def facts(prof: Any) -> list[dict[str, Any]]:
     thread = Renamed()
     same = (
         "name", "trace_name", "key", "overload_name", "input_shapes", "structured_input_shapes", "input_dtypes",
-        "structured_input_strides", "concrete_inputs", "sequence_nr", "scope", "flops", "count", "is_async",
+        "structured_input_strides", "concrete_inputs", "kwinputs", "sequence_nr", "scope", "flops", "count", "is_async",
         "is_user_annotation", "is_python_function", "is_remote", "is_legacy", "activity_type", "node_id", "use_device",
     )  # fmt: skip
     return [

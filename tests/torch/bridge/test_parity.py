@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
 from tests.profiler import trees
+from tests.profiler.support import trace_of
 from tests.torch.bridge import programs
-from tests.torch.bridge.both import Both, exported, facts, recorded_together, shown, spans
+from tests.torch.bridge.both import Both, exported, facts, ours_on_cpu, recorded_together, shown, spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,6 +108,11 @@ def scopes_with_inputs() -> None:
         tensor.sum()
     with torch._C._profiler._RecordFunctionFast("fast with inputs", [tensor, 4, "text", 1.5, True, [1, 2], None]):
         tensor.sum()
+    keywords = {"number": 4, "text": "kernel.py", "half": 0.5, "flag": True, "files": ["a", "b"], "none": []}
+    with torch._C._profiler._RecordFunctionFast("fast with keywords", [tensor], keywords):
+        tensor.sum()
+    with torch._C._profiler._RecordFunctionFast("fast with keywords only", [], {"stream": 0}):
+        tensor.sum()
 
 
 def test_inputs_of_scopes(tmp_path: Path) -> None:
@@ -114,5 +121,24 @@ def test_inputs_of_scopes(tmp_path: Path) -> None:
     assert ours == theirs
     inputs = {event["name"]: event["concrete_inputs"] for event in ours}
     assert inputs["fast with inputs"] == [None, 4, None, 1.5, True, [1, 2], None]
+    keywords = {event["name"]: event["kwinputs"] for event in ours}
+    assert keywords["fast with keywords"]["files"] == ["a", "b"]
+    assert keywords["fast with keywords only"] == {"stream": 0}
     our_trace, their_trace = exported(both.ours, tmp_path), exported(both.theirs, tmp_path)
     assert [shown(span) for span in spans(our_trace, *SPANS)] == [shown(span) for span in spans(their_trace, *SPANS)]
+
+
+def test_keywords_that_torch_does_not_show(tmp_path: Path) -> None:
+    """Lists of numbers are in the trace, texts are as they were given, and no key is there twice."""
+    keywords = {"numbers": [1, 2], "halves": [0.5], "text": 'caf\u00e9 "1"\n', "far": math.inf, "none": None, "step": 7}
+    # PyTorch makes such scopes only while some profiler has the place that memory is reported to.
+    with ours_on_cpu(record_shapes=True, profile_memory=True) as prof:
+        with torch._C._profiler._RecordFunctionFast("fast", [], keywords):
+            pass
+        with torch._C._profiler._RecordFunctionFast("fast", [], {"numbers": [3]}):
+            pass
+    first, second = prof.events()
+    assert (first.kwinputs, second.kwinputs) == (keywords, {"numbers": [3]})
+    [span, _] = spans(trace_of(prof, tmp_path), "cpu_op")
+    assert {key: span["args"].get(key) for key in keywords} == keywords | {"far": "inf", "step": 0}
+    assert [row.count for row in prof.key_averages(group_by_input_shape=True)] == [2]

@@ -89,6 +89,7 @@ fn span_attribute<'py>(py: Python<'py>, view: &TraceView, row: u32, name: &str) 
         "structured_input_strides" => some(py, inputs::numbers(py, &span.inputs().decode(), STRIDES, true)?),
         "input_dtypes" => some(py, inputs::types(&span.inputs().decode())),
         "concrete_inputs" => some(py, inputs::values(py, &span.inputs().decode())?),
+        "kwinputs" => some(py, inputs::keywords(py, &span.inputs().keywords())?),
         "stack" => list(py, frames(span.stack())),
         "scope" => some(py, if span.is_script() { TORCHSCRIPT } else { scope(span.kind()) }),
         "sequence_nr" => some(py, span.sequence().map_or(-1, u64::cast_signed)),

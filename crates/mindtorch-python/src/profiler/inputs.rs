@@ -3,7 +3,8 @@
 use mindtorch_profiler::Input;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyDict, PyList, PyString};
+use std::sync::Arc;
 
 type Numbers = for<'a> fn(&'a [i64], &'a [i64]) -> &'a [i64];
 
@@ -56,6 +57,30 @@ pub(super) fn values<'py>(py: Python<'py>, inputs: &[Input]) -> PyResult<Bound<'
         })?;
     }
     Ok(list)
+}
+
+/// The values of inputs that have keywords.
+pub(super) fn keywords<'py>(py: Python<'py>, inputs: &[(Arc<str>, Input)]) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (keyword, input) in inputs {
+        dict.set_item(&**keyword, keyword_value(py, input)?)?;
+    }
+    Ok(dict)
+}
+
+fn keyword_value<'py>(py: Python<'py>, input: &Input) -> PyResult<Bound<'py, PyAny>> {
+    match input {
+        Input::Value { dtype, text } if &**dtype == "String" => Ok(PyString::new(py, text).into_any()),
+        Input::Value { text, .. } => value(py, text),
+        Input::TensorList(items) => {
+            let list = PyList::empty(py);
+            for item in items {
+                list.append(keyword_value(py, item)?)?;
+            }
+            Ok(list.into_any())
+        }
+        Input::Tensor { .. } => Ok(py.None().into_bound(py)),
+    }
 }
 
 fn value<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {

@@ -25,8 +25,7 @@ impl CapturedTexts {
     pub(super) fn inputs(&mut self, inputs: Inputs) -> &[u8] {
         self.make_room();
         let texts = &mut self.texts;
-        let made =
-            self.inputs.entry(inputs.0).or_insert_with(|| append(texts, |out| push_inputs(out, &inputs.decode())));
+        let made = self.inputs.entry(inputs.0).or_insert_with(|| append(texts, |out| push_captured(out, inputs)));
         &self.texts[made.clone()]
     }
 
@@ -49,6 +48,86 @@ fn append(texts: &mut Vec<u8>, push: impl FnOnce(&mut Vec<u8>)) -> Range<usize> 
     let start = texts.len();
     push(texts);
     start..texts.len()
+}
+
+fn push_captured(out: &mut Vec<u8>, inputs: Inputs) {
+    let (decoded, keywords) = (inputs.decode(), inputs.keywords());
+    if decoded.is_empty() {
+        out.extend_from_slice(b",\"input_shapes\":[]");
+    } else {
+        push_inputs(out, &decoded);
+    }
+    for (keyword, input) in &keywords {
+        if !OTHER_KEYS.contains(&&**keyword) && !is_unknown(input) {
+            out.push(b',');
+            push_text(out, keyword);
+            out.push(b':');
+            push_value(out, input);
+        }
+    }
+}
+
+/// Keys that an event may have already, and has once.
+const OTHER_KEYS: [&str; 25] = [
+    "External id",
+    "Record function id",
+    "Ev Idx",
+    "Sequence number",
+    "Fwd thread id",
+    "Input Dims",
+    "Input type",
+    "Input Strides",
+    "Concrete Inputs",
+    "input_shapes",
+    "stack",
+    "Call stack",
+    "Flops",
+    "note",
+    "finished",
+    "cut",
+    "async",
+    "device_type",
+    "step",
+    "cpu_memory_allocated_before",
+    "cpu_memory_allocated_after",
+    "cpu_memory_allocated_delta",
+    "npu_memory_allocated_before",
+    "npu_memory_allocated_after",
+    "npu_memory_allocated_delta",
+];
+
+/// Whether there is nothing to show.
+fn is_unknown(input: &Input) -> bool {
+    match input {
+        Input::Value { dtype, text } => dtype.is_empty() && text.is_empty(),
+        Input::Tensor { .. } => true,
+        Input::TensorList(_) => false,
+    }
+}
+
+/// The value of an input with a keyword.
+fn push_value(out: &mut Vec<u8>, input: &Input) {
+    match input {
+        Input::Value { dtype, text } if &**dtype == "String" => push_text(out, text),
+        Input::Value { text, .. } => match text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
+            Some(items) => push_list(out, items.split(", ").filter(|item| !item.is_empty()), push_scalar),
+            None => push_scalar(out, text),
+        },
+        Input::TensorList(items) => push_list(out, items, push_value),
+        Input::Tensor { .. } => push_text(out, ""),
+    }
+}
+
+fn push_scalar(out: &mut Vec<u8>, text: &str) {
+    match text {
+        "True" => out.extend_from_slice(b"true"),
+        "False" => out.extend_from_slice(b"false"),
+        _ => match (text.parse::<i64>(), text.parse::<f64>()) {
+            (Ok(int), _) => push_int(out, int),
+            (_, Ok(float)) if float.is_finite() => out.extend_from_slice(float.to_string().as_bytes()),
+            _ => push_text(out, text),
+        },
+    }
 }
 
 fn push_inputs(out: &mut Vec<u8>, inputs: &[Input]) {
