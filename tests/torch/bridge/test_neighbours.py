@@ -145,3 +145,37 @@ def test_an_observer_of_executions_beside_it(tmp_path: Any) -> None:
     observer.unregister_callback()
     assert names(prof) == ONES
     assert "aten::ones" in (tmp_path / "trace.json").read_text(encoding="utf-8")
+
+
+def test_pytorch_is_told_that_it_is_recorded() -> None:
+    """What it compiles names its parts only then. Whoever ends first does not speak for the others."""
+
+    def is_told() -> bool:
+        return torch.autograd.profiler._is_profiler_enabled
+
+    assert not is_told()
+    with ours_on_cpu():
+        with ours_on_cpu():
+            assert is_told()
+        assert is_told()
+    assert not is_told()
+    theirs, prof = theirs_on_cpu(), ours_on_cpu()
+    prof.start()
+    theirs.start()
+    prof.stop()
+    assert is_told()
+    theirs.stop()
+    assert not is_told()
+
+
+def test_settings_of_torchs_are_understood() -> None:
+    cpu = torch.profiler.ProfilerActivity.CPU
+    config = torch.profiler._ExperimentalConfig(capture_overload_names=True)
+    schedule = torch.profiler.schedule(wait=1, warmup=1, active=1, repeat=1)
+    values = torch.ones(2)
+    with ours.profile(activities=[cpu], schedule=schedule, experimental_config=config) as prof:
+        for _ in range(4):
+            values.add(values)
+            prof.step()
+    found = [(event.name, event.overload_name) for event in prof.events()]
+    assert found == [("ProfilerStep*", ""), ("aten::add", "Tensor")]
