@@ -202,7 +202,12 @@ void encode(Words& words, const at::IValue& value) {
 
 void encode_text(Words& words, Kind kind, const std::string& text) {
   words.push(first_word(kind, 0, text.size()));
-  std::memcpy(words.add((text.size() + 7) / 8), text.data(), text.size());
+  const size_t count = (text.size() + 7) / 8;
+  uint64_t* place = words.add(count);
+  if (count > 0) {
+    place[count - 1] = 0;
+    std::memcpy(place, text.data(), text.size());
+  }
 }
 
 // What has a keyword may be a string, or a list of strings.
