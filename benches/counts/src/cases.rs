@@ -2,8 +2,8 @@
 
 use mindtorch::{Tensor, ops};
 use mindtorch_profiler::{
-    Device, DeviceSpan, Inputs, Memory, MemoryRole, Name, Recorder, SessionBuilder, Span, SpanArgs, SpanKind, Stack,
-    counter, device_span, mark, memory, record_function,
+    Device, DeviceSpan, DeviceWork, Inputs, Memory, MemoryRole, Name, Recorder, SessionBuilder, Span, SpanArgs,
+    SpanKind, Stack, counter, device_span, mark, memory, record_function,
 };
 
 /// Makes an event.
@@ -152,9 +152,10 @@ fn kernel() -> Box<Event> {
         stream: 0,
         begin: now,
         end: now,
-        is_copy: false,
+        work: DeviceWork::Kernel,
         bytes: 0,
         launched_by: None,
+        extra: Name::EMPTY,
     };
     Box::new(move || device_span(&kernel))
 }

@@ -137,10 +137,10 @@ pub use macros::CallSite;
 pub use names::{Name, Stack};
 pub use overhead::{Calibration, EventCost, Overhead, Sample};
 pub use recorder::{
-    ContextInUse, Device, DeviceSpan, Losses, Memory, MemoryRole, MemoryUse, Recorder, Span, SpanArgs, SpanId,
-    SpanKind, SpanToken, ThreadWriter, Ticks, WhenFull, capture, counter, device_span, keep_memory, mark, memory,
-    memory_epoch, memory_sources, memory_use, os_thread_id, release_memory, set_context, set_context_source,
-    thread_number,
+    ContextInUse, Device, DeviceSpan, DeviceWork, Losses, Memory, MemoryRole, MemoryUse, Recorder, Span, SpanArgs,
+    SpanId, SpanKind, SpanToken, ThreadWriter, Ticks, TimeScale, WhenFull, capture, counter, device_span, keep_memory,
+    mark, memory, memory_epoch, memory_sources, memory_use, os_thread_id, release_memory, set_context,
+    set_context_source, thread_number,
 };
 pub use session::{OpenScope, Recording, Session, SessionBuilder};
 pub use stats::{Average, Averages, GroupBy, SortKey, TableOptions, TimeUnit, UnknownSortKey};

@@ -1,8 +1,8 @@
 //! Averages and tables: sums against known times, and torch's text.
 
 use mindtorch_profiler::{
-    Device, DeviceSpan, GroupBy, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Session, SessionBuilder,
-    SortKey, SpanArgs, SpanKind, Stack, TableOptions, ThreadWriter, TimeUnit, Trace, memory,
+    Device, DeviceSpan, DeviceWork, GroupBy, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Session,
+    SessionBuilder, SortKey, SpanArgs, SpanKind, Stack, TableOptions, ThreadWriter, TimeUnit, Trace, memory,
 };
 
 /// A recorder whose clock the test moves, with a session and one thread.
@@ -145,9 +145,10 @@ fn memory_and_device_time_reach_the_spans_around_them() {
                 stream: 3,
                 begin,
                 end,
-                is_copy: false,
+                work: DeviceWork::Kernel,
                 bytes: 0,
                 launched_by,
+                extra: Name::EMPTY,
             });
             allocate(scene, 100, Device::Cpu);
             allocate(scene, 1 << 20, Device::Npu(0));
@@ -316,7 +317,17 @@ fn device_work_can_be_told_apart_by_device() {
         let begin = scene.recorder.now();
         scene.clock.advance(10);
         let (end, name) = (scene.recorder.now(), Name::new("gemm"));
-        let span = DeviceSpan { name, device, stream: 0, begin, end, is_copy: false, bytes: 0, launched_by: None };
+        let span = DeviceSpan {
+            name,
+            device,
+            stream: 0,
+            begin,
+            end,
+            work: DeviceWork::Kernel,
+            bytes: 0,
+            launched_by: None,
+            extra: Name::EMPTY,
+        };
         scene.thread.device_span(&span);
     }
     let trace = scene.stop();
@@ -332,7 +343,17 @@ fn a_device_with_a_clock_of_its_own_gives_its_times() {
     scene.clock.advance(100);
     let (begin, end) = (scene.recorder.ticks_at(start + 20), scene.recorder.ticks_at(start + 50));
     let name = Name::new("gemm");
-    let span = DeviceSpan { name, device: 0, stream: 0, begin, end, is_copy: false, bytes: 0, launched_by: None };
+    let span = DeviceSpan {
+        name,
+        device: 0,
+        stream: 0,
+        begin,
+        end,
+        work: DeviceWork::Kernel,
+        bytes: 0,
+        launched_by: None,
+        extra: Name::EMPTY,
+    };
     scene.thread.device_span(&span);
     let trace = scene.stop();
     let span = trace.device_spans().next().unwrap();

@@ -3,8 +3,8 @@
 mod support;
 
 use mindtorch_profiler::{
-    Capture, ChromeTrace, Device, DeviceSpan, EventKind, Filter, Inputs, ManualClock, Memory, MemoryRole, Name,
-    Recorder, Session, SessionBuilder, SpanArgs, SpanKind, Stack, ThreadWriter, Trace,
+    Capture, ChromeTrace, Device, DeviceSpan, DeviceWork, EventKind, Filter, Inputs, ManualClock, Memory, MemoryRole,
+    Name, Recorder, Session, SessionBuilder, SpanArgs, SpanKind, Stack, ThreadWriter, Trace,
 };
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -165,13 +165,14 @@ fn device_work_is_linked_to_its_launch() {
         stream: 3,
         begin,
         end: program.recorder.now(),
-        is_copy: false,
+        work: DeviceWork::Kernel,
         bytes: 0,
         launched_by: Some(launch.id()),
+        extra: Name::EMPTY,
     };
     main.end(launch);
     main.device_span(&kernel);
-    main.device_span(&DeviceSpan { name: Name::new("copy"), stream: 0, is_copy: true, bytes: 4096, ..kernel });
+    main.device_span(&DeviceSpan { name: Name::new("copy"), stream: 0, work: DeviceWork::Copy, bytes: 4096, ..kernel });
     main.device_span(&DeviceSpan { name: Name::new("stray"), launched_by: None, ..kernel });
     insta::assert_snapshot!(redacted(&session.stop()));
 }
@@ -497,9 +498,10 @@ fn busy_trace(rounds: u64) -> Trace {
             stream: 1,
             begin,
             end: program.recorder.now(),
-            is_copy: false,
+            work: DeviceWork::Kernel,
             bytes: 0,
             launched_by: Some(launch.id()),
+            extra: Name::EMPTY,
         };
         main.end(launch);
         main.device_span(&kernel);

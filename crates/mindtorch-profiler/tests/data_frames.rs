@@ -6,8 +6,8 @@ mod arrow;
 
 use arrow::{column, next, read, schema_of};
 use mindtorch_profiler::{
-    Averages, DataFrame, Device, DeviceSpan, GroupBy, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Session,
-    SpanArgs, SpanKind, Stack, ThreadWriter, Trace, TraceEvent,
+    Averages, DataFrame, Device, DeviceSpan, DeviceWork, GroupBy, Inputs, ManualClock, Memory, MemoryRole, Name,
+    Recorder, Session, SpanArgs, SpanKind, Stack, ThreadWriter, Trace, TraceEvent,
 };
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -81,14 +81,15 @@ fn everything(captures_all: bool) -> Arc<Trace> {
             stream: 2,
             begin,
             end: recorder.now(),
-            is_copy: false,
+            work: DeviceWork::Kernel,
             bytes: 0,
             launched_by: Some(launch.id()),
+            extra: Name::EMPTY,
         };
         thread.device_span(&kernel);
         thread.device_span(&DeviceSpan {
             name: Name::new("Memcpy"),
-            is_copy: true,
+            work: DeviceWork::Copy,
             bytes: 64,
             launched_by: None,
             ..kernel

@@ -1,8 +1,8 @@
 //! Folded stacks: one line a stack, for flame graphs.
 
 use mindtorch_profiler::{
-    DeviceSpan, ManualClock, Name, Recorder, Session, Span, SpanArgs, SpanKind, Stack, StackMetric, ThreadWriter,
-    Trace, record_function,
+    DeviceSpan, DeviceWork, ManualClock, Name, Recorder, Session, Span, SpanArgs, SpanKind, Stack, StackMetric,
+    ThreadWriter, Trace, record_function,
 };
 
 fn annotation(name: &str) -> SpanArgs {
@@ -106,9 +106,10 @@ fn device_time_belongs_to_what_called_the_launch() {
             stream: 0,
             begin,
             end: recorder.now(),
-            is_copy: false,
+            work: DeviceWork::Kernel,
             bytes: 0,
             launched_by: Some(launch.id()),
+            extra: Name::EMPTY,
         };
         thread.device_span(&kernel);
         thread.device_span(&DeviceSpan { name: Name::new("stray kernel"), launched_by: None, ..kernel });

@@ -7,8 +7,8 @@ mod perfetto;
 mod protobuf;
 
 use mindtorch_profiler::{
-    Capture, Device, DeviceSpan, Input, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Session, SpanArgs,
-    SpanKind, SpanRef, SpanToken, Stack, ThreadWriter, Ticks, Trace,
+    Capture, Device, DeviceSpan, DeviceWork, Input, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Session,
+    SpanArgs, SpanKind, SpanRef, SpanToken, Stack, ThreadWriter, Ticks, Trace,
 };
 use perfetto::{File, Slice};
 use proptest::prelude::*;
@@ -84,9 +84,10 @@ impl Program {
                     stream: (number % 3) as _,
                     begin: self.times[one.min(other)],
                     end: self.times[one.max(other)],
-                    is_copy: number % 2 == 1,
+                    work: if number % 2 == 1 { DeviceWork::Copy } else { DeviceWork::Kernel },
                     bytes: number as u64,
                     launched_by: self.begun.get(number % (self.begun.len() + 1)).copied(),
+                    extra: Name::EMPTY,
                 };
                 self.threads[thread].device_span(&work);
             }

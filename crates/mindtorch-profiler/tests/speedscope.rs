@@ -1,7 +1,7 @@
 //! Speedscope files: every span opens and closes at its times, in profiles that nest.
 
 use mindtorch_profiler::{
-    DeviceSpan, ManualClock, Name, Recorder, Session, SpanArgs, SpanKind, Stack, ThreadWriter, Trace,
+    DeviceSpan, DeviceWork, ManualClock, Name, Recorder, Session, SpanArgs, SpanKind, Stack, ThreadWriter, Trace,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -124,9 +124,10 @@ fn streams_of_devices_are_profiles() {
                 stream,
                 begin: times[begin],
                 end: times[end],
-                is_copy: false,
+                work: DeviceWork::Kernel,
                 bytes: 0,
                 launched_by: None,
+                extra: Name::EMPTY,
             });
         }
         thread.end(span);

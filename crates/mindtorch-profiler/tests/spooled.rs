@@ -4,8 +4,8 @@ mod support;
 
 use mindtorch_profiler::spool::{Entry, Spool, SpoolCut, SpoolEdge};
 use mindtorch_profiler::{
-    Capture, Device, DeviceSpan, Error, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Recovered, Session,
-    SpanArgs, SpanKind, Stack, ThreadWriter, Trace, record_function,
+    Capture, Device, DeviceSpan, DeviceWork, Error, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Recovered,
+    Session, SpanArgs, SpanKind, Stack, ThreadWriter, Trace, record_function,
 };
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -47,8 +47,9 @@ fn record_everything(clock: &ManualClock, thread: &mut ThreadWriter, rounds: usi
             begin: Recorder::with_manual_clock(&ManualClock::starting_at(begin)).now(),
             end: Recorder::with_manual_clock(&ManualClock::starting_at(end)).now(),
             launched_by: id,
-            is_copy: round % 2 == 0,
+            work: if round % 2 == 0 { DeviceWork::Copy } else { DeviceWork::Kernel },
             bytes: 12,
+            extra: Name::new("\"grid\":[1,2,3]"),
         });
         thread.counter(Name::new("loss"), round as f64);
         thread.mark(Name::new("mark"));

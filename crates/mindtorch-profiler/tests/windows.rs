@@ -4,8 +4,8 @@
 mod support;
 
 use mindtorch_profiler::{
-    Capture, Device, DeviceSpan, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Session, Span, SpanArgs,
-    SpanKind, Stack, ThreadWriter, Trace,
+    Capture, Device, DeviceSpan, DeviceWork, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Session, Span,
+    SpanArgs, SpanKind, Stack, ThreadWriter, Trace,
 };
 use support::in_own_process;
 
@@ -146,7 +146,17 @@ fn a_session_shows_no_more_than_it_asked_for() {
     let (begin, launched_by) = (fixture.recorder.now(), Some(launch.id()));
     fixture.clock.advance(10);
     let (name, end) = (Name::new("kernel"), fixture.recorder.now());
-    let kernel = DeviceSpan { name, device: 0, stream: 1, begin, end, is_copy: false, bytes: 0, launched_by };
+    let kernel = DeviceSpan {
+        name,
+        device: 0,
+        stream: 1,
+        begin,
+        end,
+        work: DeviceWork::Kernel,
+        bytes: 0,
+        launched_by,
+        extra: Name::EMPTY,
+    };
     fixture.writer.device_span(&kernel);
     for device in [Device::Cpu, Device::Npu(0)] {
         let role = MemoryRole::Unknown;

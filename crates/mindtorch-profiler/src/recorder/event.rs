@@ -3,6 +3,7 @@
 use super::record::RecordKind;
 use super::role::MemoryRole;
 use crate::capture::Capture;
+use crate::clock::TickScale;
 use crate::inputs::Inputs;
 use crate::names::{Name, Stack};
 
@@ -195,11 +196,13 @@ impl SpanId {
         Self(u64::from(thread) << Self::POSITION_BITS | position)
     }
 
-    pub(crate) fn bits(self) -> u64 {
+    /// The id as a number, for a table of such. Never 0.
+    pub fn bits(self) -> u64 {
         self.0
     }
 
-    pub(crate) fn from_bits(bits: u64) -> Option<Self> {
+    /// The inverse of [`Self::bits`]; 0 is none.
+    pub fn from_bits(bits: u64) -> Option<Self> {
         (bits != 0).then_some(Self(bits))
     }
 
@@ -282,6 +285,50 @@ pub struct MemoryUse {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticks(pub(crate) u64);
 
+/// A translation between a recorder's ticks and nanoseconds since the epoch, from
+/// [`Recorder::time_scale`](super::Recorder::time_scale). It stays what it is, and is exact there and back, while the
+/// recorder learns what a tick is worth.
+#[derive(Clone, Copy, Debug)]
+pub struct TimeScale(pub(super) TickScale);
+
+impl TimeScale {
+    /// The time, in nanoseconds since the epoch.
+    #[inline]
+    pub fn epoch_ns(&self, at: Ticks) -> u64 {
+        self.0.epoch_ns(at.0)
+    }
+
+    /// The inverse of [`Self::epoch_ns`].
+    pub fn ticks(&self, epoch_ns: u64) -> Ticks {
+        Ticks(self.0.ticks(epoch_ns))
+    }
+}
+
+/// What a device has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum DeviceWork {
+    /// It computed.
+    #[default]
+    Kernel,
+    /// It moved memory.
+    Copy,
+    /// It filled memory.
+    Set,
+    /// It waited.
+    Sync,
+}
+
+impl DeviceWork {
+    pub(crate) fn record_kind(self) -> RecordKind {
+        match self {
+            Self::Kernel => RecordKind::Kernel,
+            Self::Copy => RecordKind::Copy,
+            Self::Set => RecordKind::Set,
+            Self::Sync => RecordKind::Sync,
+        }
+    }
+}
+
 /// Work that a device has done: a kernel or a copy.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceSpan {
@@ -295,10 +342,12 @@ pub struct DeviceSpan {
     pub begin: Ticks,
     /// When it ended.
     pub end: Ticks,
-    /// Whether it moved memory rather than computed.
-    pub is_copy: bool,
-    /// Bytes moved, for a copy.
+    /// What it was.
+    pub work: DeviceWork,
+    /// Bytes moved or filled.
     pub bytes: u64,
     /// The span that launched it.
     pub launched_by: Option<SpanId>,
+    /// What else traces show of it: members of a JSON object, such as `"grid":[1,1,1],"block":[256,1,1]`.
+    pub extra: Name,
 }

@@ -28,7 +28,7 @@ pub use bound::WhenFull;
 pub(crate) use chunk::Chunk;
 pub use context::{ContextInUse, set_context, set_context_source};
 pub(crate) use elsewhere::Elsewhere;
-pub use event::{Device, DeviceSpan, Memory, MemoryUse, SpanArgs, SpanId, SpanKind, Ticks};
+pub use event::{Device, DeviceSpan, DeviceWork, Memory, MemoryUse, SpanArgs, SpanId, SpanKind, Ticks, TimeScale};
 pub(crate) use global::begin_annotation;
 pub use global::{
     Span, capture, counter, device_span, mark, memory, memory_epoch, memory_sources, memory_use, os_thread_id,
@@ -148,6 +148,11 @@ impl Recorder {
     /// A time of another clock, in nanoseconds since the epoch, as records have it: for devices that keep time themselves.
     pub fn ticks_at(&self, epoch_ns: u64) -> Ticks {
         Ticks(self.0.clock.scale().ticks(epoch_ns))
+    }
+
+    /// What [`Self::ticks_at`] goes by now, for who translates often, or there and back.
+    pub fn time_scale(&self) -> TimeScale {
+        TimeScale(self.0.clock.scale())
     }
 
     /// What is being collected.

@@ -14,7 +14,7 @@
 //! use      ticks           address    name = written:16 | role:8 | kind:8, track as above
 //!                                                                               bytes
 //! sources  address         address    name = device kind, track as above        address
-//! device   begin ticks     end ticks  as above, track = stream                  device:32 | 0
+//! device   begin ticks     end ticks  as above, track = stream                  device:32 | extra name:32
 //! counter  ticks           value f64  as above                                  0
 //! mark     ticks           0          as above                                  0
 //!
@@ -104,6 +104,8 @@ pub(crate) enum RecordKind {
     Function = 10,
     Use = 11,
     Sources = 12,
+    Set = 13,
+    Sync = 14,
 }
 
 impl RecordKind {
@@ -120,6 +122,8 @@ impl RecordKind {
             10 => Self::Function,
             11 => Self::Use,
             12 => Self::Sources,
+            13 => Self::Set,
+            14 => Self::Sync,
             _ => Self::Mark,
         }
     }
@@ -127,7 +131,7 @@ impl RecordKind {
     /// Whether it is a device's work, whose time is not when it was recorded.
     #[inline]
     pub(crate) fn is_device(self) -> bool {
-        matches!(self, Self::Kernel | Self::Copy)
+        matches!(self, Self::Kernel | Self::Copy | Self::Set | Self::Sync)
     }
 
     /// Whether it begins with the time at which it was recorded.
@@ -149,7 +153,7 @@ impl RecordKind {
         match self {
             Self::Memory | Self::Use => Capture::MEMORY,
             Self::Sources => OPERATORS_MEMORY,
-            Self::Kernel | Self::Copy | Self::Runtime => Capture::DEVICE,
+            Self::Kernel | Self::Copy | Self::Set | Self::Sync | Self::Runtime => Capture::DEVICE,
             Self::Op | Self::Backward | Self::Annotation | Self::Counter | Self::Mark => Capture::CPU,
             Self::Function => Capture::FUNCTIONS,
         }

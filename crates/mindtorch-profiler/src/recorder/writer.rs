@@ -151,11 +151,11 @@ impl ThreadWriter {
     /// [`Recorder::now`](super::Recorder::now).
     pub fn device_span(&mut self, span: &DeviceSpan) {
         if self.capture().contains(Capture::DEVICE) {
-            let kind = if span.is_copy { RecordKind::Copy } else { RecordKind::Kernel };
+            let kind = span.work.record_kind();
             let head = Head { kind, flags: Head::DETAILED, track: span.stream, name: span.name.0 };
             let launched_by = span.launched_by.map_or(0, SpanId::bits);
             let index = self.reserve(2);
-            let device = pair(u32::from(span.device), 0);
+            let device = pair(u32::from(span.device), span.extra.0);
             let first = [span.begin.0, span.end.0.max(1), head.pack(), device];
             self.write_pair(index, first, [launched_by, span.bytes, 0, 0]);
         }

@@ -4,7 +4,7 @@ use super::spooled::SpoolClaim;
 use super::{OpenScope, Session, SessionSettings};
 use crate::capture::Capture;
 use crate::error::Error;
-use crate::recorder::{Bound, Device, RecordKind, RecordKinds, Recorder, SpanKind, WhenFull};
+use crate::recorder::{Bound, Device, DeviceWork, RecordKinds, Recorder, SpanKind, WhenFull};
 use crate::spool::SpillFile;
 use std::path::Path;
 
@@ -38,6 +38,7 @@ impl Default for SessionBuilder {
             open_scopes: Vec::new(),
             memory_in_use: Vec::new(),
             hides_memory_events: false,
+            accelerator: None,
             metadata: Vec::new(),
             bound: Bound::default(),
         };
@@ -114,20 +115,21 @@ impl SessionBuilder {
         self
     }
 
+    /// What traces call the accelerator, such as `"CUDA"`; else it is `"NPU"`.
+    pub fn accelerator(mut self, name: &str) -> Self {
+        self.settings.accelerator = Some(name.to_owned());
+        self
+    }
+
     /// Leaves spans of this kind out of the trace.
     pub fn without(mut self, kind: SpanKind) -> Self {
         self.settings.left_out.add(kind.record_kind());
         self
     }
 
-    /// Leaves kernels, or copies, out of the trace.
-    pub fn without_device_work(mut self, kernels: bool, copies: bool) -> Self {
-        if kernels {
-            self.settings.left_out.add(RecordKind::Kernel);
-        }
-        if copies {
-            self.settings.left_out.add(RecordKind::Copy);
-        }
+    /// Leaves this kind of devices' work out of the trace.
+    pub fn without_work(mut self, work: DeviceWork) -> Self {
+        self.settings.left_out.add(work.record_kind());
         self
     }
 

@@ -91,6 +91,8 @@ pub(crate) struct SessionSettings {
     pub(crate) memory_in_use: Vec<(Device, i64)>,
     /// Whether allocations are shown only as what spans allocated.
     pub(crate) hides_memory_events: bool,
+    /// What the accelerator is called, if not as the engine calls it.
+    pub(crate) accelerator: Option<String>,
     pub(crate) metadata: Vec<(String, String)>,
     pub(crate) bound: Bound,
 }

@@ -145,6 +145,7 @@ fn described(settings: &SessionSettings) -> SpoolSettings {
         left_out: settings.left_out.bits(),
         keeps_overloads: settings.keeps_overloads,
         hides_memory_events: settings.hides_memory_events,
+        accelerator: settings.accelerator.clone().unwrap_or_default(),
         metadata: settings.metadata.clone(),
         memory_in_use: settings.memory_in_use.clone(),
         open_scopes: settings.open_scopes.iter().map(scope).collect(),

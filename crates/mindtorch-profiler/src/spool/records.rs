@@ -8,7 +8,7 @@ use super::layout::{
     BLOCK_SLOTS, EXTENT_BLOCKS, HEAD_BYTES, HEAD_WORDS, PIECE, SLOT_BYTES, SpoolFile, extent_at, head,
 };
 use crate::error::Error;
-use crate::recorder::{Head, RecordKind, Words};
+use crate::recorder::{Head, Words};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -214,12 +214,12 @@ fn readable(slots: &[Words]) -> usize {
 
 /// How many slots a record with this head has; `None` if there is no such record.
 fn record_length(word: u64) -> Option<usize> {
-    const FLAGS: u64 = Head::DETAILED | Head::CLOSED_ELSEWHERE | Head::SITE_ONLY | Head::NUMBERED;
+    const FLAGS: u64 = Head::DETAILED | Head::CLOSED_ELSEWHERE | Head::SITE_ONLY | Head::NUMBERED | Head::SCRIPT;
     let head = Head::unpack(word);
     // What is no kind is unpacked as one that it is not.
     let is_kind = head.kind as u8 == word as u8;
     // Work of a device always has a second slot.
-    let is_whole = head.is_detailed() || !matches!(head.kind, RecordKind::Kernel | RecordKind::Copy);
+    let is_whole = head.is_detailed() || !head.kind.is_device();
     (is_kind && is_whole && head.flags & !FLAGS == 0).then(|| 1 + usize::from(head.is_detailed()))
 }
 

@@ -20,6 +20,8 @@ pub struct SpoolSettings {
     pub keeps_overloads: bool,
     /// Whether allocations are shown only as what spans allocated.
     pub hides_memory_events: bool,
+    /// What the accelerator is called; empty if that is the engine's own name for it.
+    pub accelerator: String,
     /// What is written into traces as it is.
     pub metadata: Vec<(String, String)>,
     /// What was in use on devices when it began.
@@ -49,6 +51,7 @@ impl SpoolSettings {
         out.u16(self.left_out);
         out.flag(self.keeps_overloads);
         out.flag(self.hides_memory_events);
+        out.text(&self.accelerator);
         out.list(&self.metadata, |out, (key, value)| {
             out.text(key);
             out.text(value);
@@ -73,6 +76,7 @@ impl SpoolSettings {
             left_out: from.u16()?,
             keeps_overloads: from.flag()?,
             hides_memory_events: from.flag()?,
+            accelerator: from.text()?.to_owned(),
             metadata: from.list(8, |from| Some((from.text()?.to_owned(), from.text()?.to_owned())))?,
             memory_in_use: from.list(11, |from| Some((read_device(from)?, from.u64()?.cast_signed())))?,
             open_scopes: from.list(24, |from| {

@@ -173,7 +173,7 @@ impl TraceBuilder {
                 memory_in_use: self.contents.settings.memory_in_use,
                 hides_memory_events: self.contents.settings.hides_memory_events,
                 metadata: self.contents.settings.metadata,
-                origin: Origin::default(),
+                origin: Origin { accelerator: self.contents.settings.accelerator, ..Origin::default() },
             },
             names: self.names.into_texts(),
             threads: self.threads,
@@ -325,7 +325,7 @@ impl TraceBuilder {
                 self.add_memory(thread, capture, ticks, &unpack_memory(head, address, last, second));
             }
             RecordKind::Use => self.add_use(capture, words, head),
-            RecordKind::Kernel | RecordKind::Copy => self.add_device(words, head, second.unwrap_or_default()),
+            kind if kind.is_device() => self.add_device(words, head, second.unwrap_or_default()),
             _ => {
                 let value = (head.kind == RecordKind::Counter).then(|| f64::from_bits(words[1]));
                 let name = self.names.local(head.name);
@@ -499,17 +499,18 @@ impl TraceBuilder {
 
     fn add_device(&mut self, [begin, end, _, device]: Words, head: Head, [launched_by, bytes, _, _]: Words) {
         let start = self.clock.ns(begin);
+        let (device, extra) = unpair(device);
         self.device.push(DeviceRow {
             start,
             end: self.clock.ns(end).max(start),
             name: self.names.local(head.name),
-            device: unpair(device).0 as u16,
+            device: device as u16,
             stream: u32::from(head.track),
-            kind: if head.kind == RecordKind::Copy { DeviceKind::Copy } else { DeviceKind::Kernel },
+            kind: DeviceKind::of_record(head.kind),
             is_cut: begin < self.clock.from_ticks || end > self.clock.to_ticks,
             bytes,
             launched_by: None,
-            extra: 0,
+            extra: if extra == 0 { 0 } else { self.names.local(extra) + 1 },
         });
         self.launches.push(SpanId::from_bits(launched_by));
     }

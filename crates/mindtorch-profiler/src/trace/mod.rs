@@ -120,13 +120,14 @@ pub(crate) struct Header {
     pub(crate) origin: Origin,
 }
 
-/// What the file says that a trace was read from. A trace that was recorded here has none of it: exports find it out.
+/// What the file says that a trace was read from. A trace that was recorded here has none of it but what the accelerator is
+/// called, if the session was told: exports find it out.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
     pub(crate) host_name: Option<String>,
     pub(crate) process_name: Option<String>,
     pub(crate) trace_id: Option<String>,
-    /// What the accelerator is called, `"CUDA"`; here it is `"NPU"`.
+    /// What the accelerator is called, `"CUDA"`; the engine's own is `"NPU"`.
     pub(crate) accelerator: Option<String>,
     /// A JSON list.
     pub(crate) device_properties: Option<String>,
@@ -139,7 +140,7 @@ pub(crate) struct Origin {
 impl Origin {
     /// Whether the trace was read from a file.
     pub(crate) fn is_file(&self) -> bool {
-        let said = [&self.host_name, &self.process_name, &self.trace_id, &self.accelerator, &self.device_properties];
+        let said = [&self.host_name, &self.process_name, &self.trace_id, &self.device_properties];
         said.iter().any(|text| text.is_some()) || !self.metadata_json.is_empty()
     }
 }
@@ -165,7 +166,8 @@ impl Trace {
         self.header.pid
     }
 
-    /// What the accelerator is called: `"NPU"`, or what a file says that the trace was read from, `"CUDA"`.
+    /// What the accelerator is called: `"NPU"`, or what the session was told, or a file says that the trace was read from:
+    /// `"CUDA"`.
     pub fn accelerator(&self) -> &str {
         self.header.origin.accelerator.as_deref().unwrap_or("NPU")
     }

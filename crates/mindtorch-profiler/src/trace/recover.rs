@@ -159,6 +159,7 @@ fn settings(contents: &SpoolContents, ids: &Ids) -> SessionSettings {
         open_scopes: scopes.collect(),
         memory_in_use: of_file.memory_in_use,
         hides_memory_events: of_file.hides_memory_events,
+        accelerator: Some(of_file.accelerator).filter(|name| !name.is_empty()),
         metadata: of_file.metadata,
         bound: Bound::default(),
     }
@@ -250,7 +251,12 @@ impl Ids {
                     second[3] = pair(self.name(overload), context);
                 }
             }
-            RecordKind::Function | RecordKind::Kernel | RecordKind::Copy => *latest = (*latest).max(first[1]),
+            RecordKind::Function => *latest = (*latest).max(first[1]),
+            RecordKind::Kernel | RecordKind::Copy | RecordKind::Set | RecordKind::Sync => {
+                *latest = (*latest).max(first[1]);
+                let (device, extra) = unpair(first[3]);
+                first[3] = pair(device, self.name(extra));
+            }
             RecordKind::Counter | RecordKind::Mark => (),
         }
         head.name = self.name(head.name);

@@ -3,7 +3,7 @@
 use crate::capture::Capture;
 use crate::column::Column;
 use crate::names::Stack;
-use crate::recorder::{Device, MemoryRole, MemoryUse};
+use crate::recorder::{Device, MemoryRole, MemoryUse, RecordKind};
 use crate::sync::Arc;
 
 /// A thread that has events in the trace.
@@ -37,6 +37,17 @@ pub enum DeviceKind {
     Annotation,
 }
 
+impl DeviceKind {
+    pub(super) fn of_record(kind: RecordKind) -> Self {
+        match kind {
+            RecordKind::Copy => Self::Copy,
+            RecordKind::Set => Self::Set,
+            RecordKind::Sync => Self::Sync,
+            _ => Self::Kernel,
+        }
+    }
+}
+
 /// Work that a device did.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DeviceRow {
@@ -51,8 +62,7 @@ pub(crate) struct DeviceRow {
     pub(crate) bytes: u64,
     /// The span that launched it.
     pub(crate) launched_by: Option<u32>,
-    /// Arguments of a trace that was read which have no column, as members of a JSON object: index into the trace's names,
-    /// one higher.
+    /// What has no column, as members of a JSON object: index into the trace's names, one higher.
     pub(crate) extra: u32,
 }
 

@@ -3,8 +3,8 @@
 
 use crate::model::{self, Extras, Model};
 use mindtorch_profiler::{
-    Capture, Device, DeviceSpan, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Recording, Session, SpanArgs,
-    SpanKind, SpanToken, Stack, ThreadWriter, Ticks, Trace,
+    Capture, Device, DeviceSpan, DeviceWork, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Recording,
+    Session, SpanArgs, SpanKind, SpanToken, Stack, ThreadWriter, Ticks, Trace,
 };
 use proptest::prelude::*;
 
@@ -215,7 +215,8 @@ impl<Check: FnMut(&Model, usize, (u64, usize), &Trace)> World<Check> {
                     stream,
                     begin,
                     end,
-                    is_copy,
+                    work: if is_copy { DeviceWork::Copy } else { DeviceWork::Kernel },
+                    extra: Name::EMPTY,
                     bytes,
                     launched_by: launcher,
                 });

@@ -5,7 +5,7 @@ use super::executor::Executor;
 use super::progress::spin_until;
 use super::queue::{Job, Kernel, Queue};
 use super::stream::StreamId;
-use mindtorch_profiler::{Capture, DeviceSpan, Recorder, capture, device_span};
+use mindtorch_profiler::{Capture, DeviceSpan, DeviceWork, Name, Recorder, capture, device_span};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::Receiver;
@@ -76,9 +76,10 @@ impl Worker {
                 stream: DEFAULT_STREAM_SHOWN + stream.number(),
                 begin,
                 end: Recorder::global().now(),
-                is_copy: copy.is_some(),
+                work: if copy.is_some() { DeviceWork::Copy } else { DeviceWork::Kernel },
                 bytes: copy.unwrap_or(0),
                 launched_by,
+                extra: Name::EMPTY,
             });
         }
         if let Err(panic) = outcome {

@@ -1,6 +1,6 @@
 //! Traces that were read from files, which only the crate itself can make, are written as the files said.
 
-use crate::recorder::{Device, DeviceSpan, Memory, Recorder, SpanArgs, SpanKind};
+use crate::recorder::{Device, DeviceSpan, DeviceWork, Memory, Recorder, SpanArgs, SpanKind};
 use crate::trace::{DeviceKind, Origin, Trace};
 use crate::{ManualClock, MemoryRole, Name, Session, Stack};
 use serde_json::{Value, json};
@@ -17,7 +17,17 @@ fn recorded() -> Trace {
     clock.advance(700);
     let (name, end) = (Name::new("gemm"), recorder.now());
     let launched_by = Some(launch.id());
-    thread.device_span(&DeviceSpan { name, device: 1, stream: 7, begin, end, is_copy: true, bytes: 1400, launched_by });
+    thread.device_span(&DeviceSpan {
+        name,
+        device: 1,
+        stream: 7,
+        begin,
+        end,
+        work: DeviceWork::Copy,
+        bytes: 1400,
+        launched_by,
+        extra: Name::EMPTY,
+    });
     let device = Device::Npu(1);
     let (stack, role) = (Stack::NONE, MemoryRole::Unknown);
     thread.memory(&Memory { address: 64, bytes: 8, device, allocated: 8, reserved: 0, stack, role });

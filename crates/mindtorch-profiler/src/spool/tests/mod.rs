@@ -50,7 +50,8 @@ fn some_records() -> Vec<Words> {
         RecordKind::Use,
         RecordKind::Sources,
     ];
-    let long = [RecordKind::Kernel, RecordKind::Copy, RecordKind::Op, RecordKind::Memory];
+    let long =
+        [RecordKind::Kernel, RecordKind::Copy, RecordKind::Set, RecordKind::Sync, RecordKind::Op, RecordKind::Memory];
     let plain = plain.into_iter().zip(1..).flat_map(|(kind, number)| record(kind, number));
     plain.chain(long.into_iter().zip(50..).flat_map(|(kind, number)| detailed(kind, number))).collect()
 }

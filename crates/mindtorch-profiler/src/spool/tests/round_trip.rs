@@ -14,6 +14,7 @@ fn settings() -> SpoolSettings {
         left_out: 0b1010,
         keeps_overloads: true,
         hides_memory_events: false,
+        accelerator: "CUDA".to_owned(),
         metadata: vec![("model".into(), "\"ä\"".into()), (String::new(), String::new())],
         memory_in_use: vec![(Device::Cpu, -5), (Device::Npu(3), i64::MAX)],
         open_scopes: vec![SpoolScope { name: 1, note: 0, os_thread: 12, end: 0 }],
