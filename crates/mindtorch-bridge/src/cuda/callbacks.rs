@@ -1,0 +1,144 @@
+//! Calls of CUDA's functions, from their beginning to their end: CUPTI tells of both, on the thread that calls.
+
+#![expect(unsafe_code, reason = "CUPTI passes pointers")]
+
+use super::api::{CallbackData, Cupti, DRIVER, ENTERS, EXITS, RUNTIME};
+use super::correlation::Correlations;
+use super::names::without_version;
+use mindtorch_profiler::{Name, Span, SpanArgs, SpanKind};
+use std::cell::RefCell;
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+
+static FUNCTIONS: OnceLock<Functions> = OnceLock::new();
+static CALLS: OnceLock<Correlations> = OnceLock::new();
+
+thread_local! {
+    /// The calls of this thread that have not returned, with their numbers.
+    static OPEN: RefCell<Vec<(u32, Span)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The spans of calls, by their numbers.
+pub(super) fn calls() -> &'static Correlations {
+    CALLS.get_or_init(Correlations::new)
+}
+
+/// The names of the functions whose calls are recorded, by CUPTI's numbers of them.
+#[derive(Debug, Default)]
+pub(super) struct Functions {
+    runtime: Vec<Option<Name>>,
+    driver: Vec<Option<Name>>,
+}
+
+impl Functions {
+    /// What CUPTI calls its functions, looked up once.
+    pub(super) fn of(cupti: &Cupti) -> &'static Self {
+        FUNCTIONS.get_or_init(|| Self {
+            runtime: names(cupti, RUNTIME, is_shown_of_runtime),
+            driver: names(cupti, DRIVER, is_shown_of_driver),
+        })
+    }
+
+    /// The numbers of functions of the runtime that are not recorded.
+    pub(super) fn hidden_of_runtime(&self) -> impl Iterator<Item = u32> {
+        numbers(&self.runtime, false)
+    }
+
+    /// The numbers of functions of the driver that are.
+    pub(super) fn shown_of_driver(&self) -> impl Iterator<Item = u32> {
+        numbers(&self.driver, true)
+    }
+
+    fn name(&self, domain: u32, number: u32) -> Option<Name> {
+        let names = if domain == RUNTIME { &self.runtime } else { &self.driver };
+        names.get(number as usize).copied().flatten()
+    }
+}
+
+/// From 1: there is no function 0.
+fn numbers(names: &[Option<Name>], shown: bool) -> impl Iterator<Item = u32> {
+    (0..).zip(names).skip(1).filter(move |(_, name)| name.is_some() == shown).map(|(number, _)| number)
+}
+
+fn names(cupti: &Cupti, domain: u32, is_shown: fn(&str) -> bool) -> Vec<Option<Name>> {
+    let all = (0..).map_while(|number| cupti.function_name(domain, number));
+    all.map(|name| {
+        let name = without_version(&name);
+        is_shown(name).then(|| Name::new(name))
+    })
+    .collect()
+}
+
+/// Torch does not show what is called all the time and takes none.
+fn is_shown_of_runtime(name: &str) -> bool {
+    !matches!(
+        name,
+        "cudaGetDevice"
+            | "cudaSetDevice"
+            | "cudaGetLastError"
+            | "cudaEventCreate"
+            | "cudaEventCreateWithFlags"
+            | "cudaEventDestroy"
+    )
+}
+
+/// The runtime calls the driver all the time. What asks for work may be called by others, such as compiled kernels' launchers.
+fn is_shown_of_driver(name: &str) -> bool {
+    let is_copy = ["cuMemcpy", "cuMemset"].iter().any(|start| name.starts_with(start)) && name.contains("Async");
+    is_copy
+        || ["cuLaunchKernel", "cuLaunchCooperativeKernel", "cuGraphLaunch"].iter().any(|start| name.starts_with(start))
+}
+
+/// What CUPTI calls, for as long as it is subscribed to.
+///
+/// # Safety
+/// In the domains that are enabled, `data` is a [`CallbackData`] that is good for this call.
+pub(super) unsafe extern "C" fn on_call(_: *mut c_void, domain: u32, number: u32, data: *const c_void) {
+    if domain != RUNTIME && domain != DRIVER {
+        return;
+    }
+    // SAFETY: by the caller.
+    let Some(data) = (unsafe { data.cast::<CallbackData>().as_ref() }) else { return };
+    // A panic here would be one into CUDA: the call goes on, and is not recorded.
+    let _ = catch_unwind(AssertUnwindSafe(|| match data.site {
+        ENTERS => enter(domain, number, data.correlation),
+        EXITS => exit(data.correlation),
+        _ => {}
+    }));
+}
+
+fn enter(domain: u32, number: u32, call: u32) {
+    let Some(name) = FUNCTIONS.get().and_then(|functions| functions.name(domain, number)) else { return };
+    // A thread that is being torn down has no list any more.
+    let _ = OPEN.try_with(|open| {
+        let mut open = open.borrow_mut();
+        // What the runtime does by the driver is its call, by whichever number the work will have.
+        if domain == DRIVER
+            && let Some((_, caller)) = open.last()
+        {
+            if let Some(span) = caller.id() {
+                calls().put(call, span);
+            }
+            return;
+        }
+        let span = Span::begin(&SpanArgs::new(SpanKind::Runtime, name));
+        if let Some(id) = span.id() {
+            calls().put(call, id);
+            open.push((call, span));
+        }
+    });
+}
+
+fn exit(call: u32) {
+    let _ = OPEN.try_with(|open| {
+        let mut open = open.borrow_mut();
+        // None: it began before anyone recorded, or is part of another.
+        let at = open.iter().rposition(|(known, _)| *known == call)?;
+        // Those that it called have returned, whether or not CUPTI told.
+        open.drain(at..).next()
+    });
+}
+
+#[cfg(test)]
+mod tests;

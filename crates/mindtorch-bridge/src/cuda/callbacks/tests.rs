@@ -1,0 +1,126 @@
+use super::*;
+use mindtorch_profiler::{Capture, DeviceSpan, DeviceWork, Recorder, Session, Trace, device_span};
+
+const LAUNCH: u32 = 2;
+const QUIET: u32 = 1;
+
+/// Functions as CUPTI has them: number 1 is none that is shown.
+fn functions() {
+    FUNCTIONS.get_or_init(|| Functions {
+        runtime: vec![None, None, Some(Name::new("a launch of the tests")), Some(Name::new("a call around it"))],
+        driver: vec![None, None, Some(Name::new("a launch by the driver"))],
+    });
+}
+
+fn call(domain: u32, number: u32, site: u32, correlation: u32) {
+    let data = CallbackData {
+        site,
+        function_name: std::ptr::null(),
+        function_params: std::ptr::null(),
+        function_return_value: std::ptr::null_mut(),
+        symbol_name: std::ptr::null(),
+        context: std::ptr::null_mut(),
+        context_id: 0,
+        correlation_data: std::ptr::null_mut(),
+        correlation,
+    };
+    // SAFETY: the data is what it should be, and good for the call.
+    unsafe { on_call(std::ptr::null_mut(), domain, number, (&raw const data).cast()) };
+}
+
+/// A kernel that the call with this number launched.
+fn kernel(name: &str, call: u32) {
+    let now = Recorder::global().now();
+    device_span(&DeviceSpan {
+        name: Name::new(name),
+        device: 0,
+        stream: 7,
+        begin: now,
+        end: now,
+        work: DeviceWork::Kernel,
+        bytes: 0,
+        launched_by: calls().get(call),
+        extra: Name::EMPTY,
+    });
+}
+
+fn launcher_of(trace: &Trace, kernel: &str) -> Option<String> {
+    let work = trace.device_spans().find(|work| work.name() == kernel).expect("it was recorded");
+    work.launched_by().map(|span| span.name().to_owned())
+}
+
+fn session() -> Session {
+    functions();
+    Session::builder().activities(Capture::ACTIVITIES).start()
+}
+
+#[test]
+fn a_kernel_finds_the_call_that_launched_it() {
+    let session = session();
+    call(RUNTIME, 3, ENTERS, 1001);
+    call(RUNTIME, LAUNCH, ENTERS, 1002);
+    call(RUNTIME, LAUNCH, EXITS, 1002);
+    call(RUNTIME, 3, EXITS, 1001);
+    kernel("of a call", 1002);
+    kernel("of no call", 1999);
+    let trace = session.stop();
+    assert_eq!(launcher_of(&trace, "of a call").as_deref(), Some("a launch of the tests"));
+    assert_eq!(launcher_of(&trace, "of no call"), None);
+    let work = trace.device_spans().find(|work| work.name() == "of a call").unwrap();
+    assert_eq!(work.launched_by().unwrap().parent().unwrap().name(), "a call around it");
+}
+
+#[test]
+fn what_the_runtime_does_by_the_driver_is_its_call() {
+    let session = session();
+    call(RUNTIME, LAUNCH, ENTERS, 2001);
+    call(DRIVER, LAUNCH, ENTERS, 2002);
+    call(DRIVER, LAUNCH, EXITS, 2002);
+    call(RUNTIME, LAUNCH, EXITS, 2001);
+    call(DRIVER, LAUNCH, ENTERS, 2003);
+    call(DRIVER, LAUNCH, EXITS, 2003);
+    kernel("by the runtime", 2002);
+    kernel("by the driver", 2003);
+    let trace = session.stop();
+    assert_eq!(launcher_of(&trace, "by the runtime").as_deref(), Some("a launch of the tests"));
+    assert_eq!(launcher_of(&trace, "by the driver").as_deref(), Some("a launch by the driver"));
+}
+
+#[test]
+fn what_is_not_shown_or_was_not_begun_is_not_recorded() {
+    let session = session();
+    call(RUNTIME, QUIET, ENTERS, 3001);
+    call(RUNTIME, QUIET, EXITS, 3001);
+    call(RUNTIME, 77, ENTERS, 3002);
+    call(RUNTIME, LAUNCH, EXITS, 3003);
+    call(9, LAUNCH, ENTERS, 3004);
+    kernel("of nobody", 3004);
+    let trace = session.stop();
+    assert_eq!(launcher_of(&trace, "of nobody"), None);
+    for number in 3001..=3004 {
+        assert_eq!(calls().get(number), None);
+    }
+    OPEN.with_borrow(|open| assert!(open.is_empty()));
+}
+
+#[test]
+fn calls_end_with_the_one_around_them() {
+    let session = session();
+    call(RUNTIME, 3, ENTERS, 4001);
+    call(RUNTIME, LAUNCH, ENTERS, 4002);
+    call(RUNTIME, 3, EXITS, 4001);
+    OPEN.with_borrow(|open| assert!(open.is_empty()));
+    drop(session);
+}
+
+#[test]
+fn of_the_driver_that_which_asks_for_work_is_shown() {
+    for name in ["cuLaunchKernel", "cuLaunchKernelEx_ptsz", "cuGraphLaunch", "cuMemcpyHtoDAsync_v2", "cuMemsetD8Async"]
+    {
+        assert!(is_shown_of_driver(name), "{name}");
+    }
+    for name in ["cuInit", "cuMemAlloc_v2", "cuLaunchHostFunc", "cuMemcpy", "cuStreamSynchronize"] {
+        assert!(!is_shown_of_driver(name), "{name}");
+    }
+    assert!(is_shown_of_runtime("cudaLaunchKernel") && !is_shown_of_runtime("cudaGetLastError"));
+}
