@@ -14,6 +14,8 @@ mod collector;
 mod correlation;
 mod driver;
 mod error;
+#[cfg(test)]
+mod fake;
 mod layout;
 mod library;
 mod loader;

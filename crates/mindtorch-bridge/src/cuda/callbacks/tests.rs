@@ -1,31 +1,10 @@
+use super::super::fake::{self, LAUNCH, OUTER, QUIET};
 use super::*;
 use mindtorch_profiler::{Capture, DeviceSpan, DeviceWork, Recorder, Session, Trace, device_span};
 
-const LAUNCH: u32 = 2;
-const QUIET: u32 = 1;
-
-/// Functions as CUPTI has them: number 1 is none that is shown.
-fn functions() {
-    FUNCTIONS.get_or_init(|| Functions {
-        runtime: vec![None, None, Some(Name::new("a launch of the tests")), Some(Name::new("a call around it"))],
-        driver: vec![None, None, Some(Name::new("a launch by the driver"))],
-    });
-}
-
+/// Tells of a call, whether or not someone has subscribed.
 fn call(domain: u32, number: u32, site: u32, correlation: u32) {
-    let data = CallbackData {
-        site,
-        function_name: std::ptr::null(),
-        function_params: std::ptr::null(),
-        function_return_value: std::ptr::null_mut(),
-        symbol_name: std::ptr::null(),
-        context: std::ptr::null_mut(),
-        context_id: 0,
-        correlation_data: std::ptr::null_mut(),
-        correlation,
-    };
-    // SAFETY: the data is what it should be, and good for the call.
-    unsafe { on_call(std::ptr::null_mut(), domain, number, (&raw const data).cast()) };
+    fake::tell(on_call, domain, number, site, correlation);
 }
 
 /// A kernel that the call with this number launched.
@@ -50,24 +29,24 @@ fn launcher_of(trace: &Trace, kernel: &str) -> Option<String> {
 }
 
 fn session() -> Session {
-    functions();
+    Functions::of(&fake::CUPTI);
     Session::builder().activities(Capture::ACTIVITIES).start()
 }
 
 #[test]
 fn a_kernel_finds_the_call_that_launched_it() {
     let session = session();
-    call(RUNTIME, 3, ENTERS, 1001);
+    call(RUNTIME, OUTER, ENTERS, 1001);
     call(RUNTIME, LAUNCH, ENTERS, 1002);
     call(RUNTIME, LAUNCH, EXITS, 1002);
-    call(RUNTIME, 3, EXITS, 1001);
+    call(RUNTIME, OUTER, EXITS, 1001);
     kernel("of a call", 1002);
     kernel("of no call", 1999);
     let trace = session.stop();
-    assert_eq!(launcher_of(&trace, "of a call").as_deref(), Some("a launch of the tests"));
+    assert_eq!(launcher_of(&trace, "of a call").as_deref(), Some("cudaLaunchKernel"));
     assert_eq!(launcher_of(&trace, "of no call"), None);
     let work = trace.device_spans().find(|work| work.name() == "of a call").unwrap();
-    assert_eq!(work.launched_by().unwrap().parent().unwrap().name(), "a call around it");
+    assert_eq!(work.launched_by().unwrap().parent().unwrap().name(), "cudaGraphLaunch");
 }
 
 #[test]
@@ -82,8 +61,8 @@ fn what_the_runtime_does_by_the_driver_is_its_call() {
     kernel("by the runtime", 2002);
     kernel("by the driver", 2003);
     let trace = session.stop();
-    assert_eq!(launcher_of(&trace, "by the runtime").as_deref(), Some("a launch of the tests"));
-    assert_eq!(launcher_of(&trace, "by the driver").as_deref(), Some("a launch by the driver"));
+    assert_eq!(launcher_of(&trace, "by the runtime").as_deref(), Some("cudaLaunchKernel"));
+    assert_eq!(launcher_of(&trace, "by the driver").as_deref(), Some("cuLaunchKernel"));
 }
 
 #[test]
@@ -106,9 +85,9 @@ fn what_is_not_shown_or_was_not_begun_is_not_recorded() {
 #[test]
 fn calls_end_with_the_one_around_them() {
     let session = session();
-    call(RUNTIME, 3, ENTERS, 4001);
+    call(RUNTIME, OUTER, ENTERS, 4001);
     call(RUNTIME, LAUNCH, ENTERS, 4002);
-    call(RUNTIME, 3, EXITS, 4001);
+    call(RUNTIME, OUTER, EXITS, 4001);
     OPEN.with_borrow(|open| assert!(open.is_empty()));
     drop(session);
 }
