@@ -4,6 +4,7 @@
 //! profiler are in the Python package. The interpreter lock is released wherever the work grows with what was recorded.
 
 mod bindings;
+mod cuda;
 mod error;
 mod execution_trace;
 mod graph;
@@ -19,6 +20,8 @@ mod tracer;
 mod _core {
     use pyo3::pyfunction;
 
+    #[pymodule_export]
+    use crate::cuda::{flush_cuda, start_cuda};
     #[pymodule_export]
     use crate::execution_trace::ExecutionTrace;
     #[pymodule_export]

@@ -21,6 +21,15 @@ if TYPE_CHECKING:
 _refused: set[int] = set()
 
 
+def with_cuda() -> Any | None:
+    """Return PyTorch, if it is imported, is to be recorded, and has a GPU."""
+    if "torch" not in sys.modules:
+        return None
+    from mindtorch_v2._torch._cuda import pytorch  # noqa: PLC0415 (few need it)
+
+    return pytorch()
+
+
 def attach() -> None:
     """Record PyTorch from now on, if it is there; else when it is imported."""
     if _core._torch_bridge() is not None or os.environ.get("MINDTORCH_TORCH") == "0":

@@ -138,9 +138,9 @@ class ProfileResults(TraceFiles):
 
     def _head(self, metadata: Mapping[str, str] | None = None) -> dict[str, Any]:
         return {
-            "metadata": _metadata.entries(metadata or {}),
+            "metadata": _metadata.entries({**_metadata.versions(self.use_device), **(metadata or {})}),
             "trace_id": _metadata.encodable(self.trace_id),
-            "device_properties": _metadata.device_properties() if self.use_device else "",
+            "device_properties": _metadata.device_properties(self.use_device) if self.use_device else "",
             "with_modules": self.with_modules,
         }
 

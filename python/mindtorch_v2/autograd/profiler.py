@@ -33,6 +33,7 @@ from mindtorch_v2.profiler._errors import NotStartedError
 from mindtorch_v2.profiler._warnings import warn_user
 from mindtorch_v2.profiler.activities import (
     ProfilerActivity,
+    device_name,
     has_device,
     kineto_available,  # noqa: F401 (torch has it here)
     parse,
@@ -82,7 +83,7 @@ class profile(ProfileResults):
 
     Args:
         enabled: False makes it do nothing.
-        use_device: the device to record beside the host: ``"npu"``, by this or another of its names.
+        use_device: the device to record beside the host: ``"npu"``, or ``"cuda"``.
         record_shapes: keep the shapes, types and strides of the inputs of ops.
         with_flops: estimate the floating point operations of ops.
         profile_memory: attribute memory to the ops that allocate and free it.
@@ -150,6 +151,8 @@ class profile(ProfileResults):
         self._stats = _ProfilerStats()
         self._recording = Recording(accumulates=acc_events)
         self._collections: Callable[[], object] | None = None
+        # PyTorch, if its GPUs are recorded.
+        self._cuda: Any = None
         if with_modules:
             warn_user(
                 "with_modules is deprecated and will be removed in a future release. Use with_stack=True, which "
@@ -221,10 +224,11 @@ class profile(ProfileResults):
 
     def _new_session(self, record_steps: bool, first_step: int) -> Session:
         activities = self.kineto_activities
+        device = ProfilerActivity.NPU in activities and self.activity_filters.get(ProfilerActivity.NPU) != []
         _torch.attach()
         return Session(
             cpu=ProfilerActivity.CPU in activities,
-            device=ProfilerActivity.NPU in activities and self.activity_filters.get(ProfilerActivity.NPU) != [],
+            device=device,
             record_shapes=bool(self.record_shapes),
             profile_memory=bool(self.profile_memory),
             with_stack=bool(self.with_stack),
@@ -233,11 +237,30 @@ class profile(ProfileResults):
             record_steps=record_steps,
             first_step=first_step,
             types=engine_types(self.activity_filters),
+            accelerator="CUDA" if device and self._start_cuda() else None,
             max_bytes=self.bound.max_bytes,
             when_full=self.bound.when_full,
             spill_dir=self.bound.spill_dir,
             spool_dir=self.bound.spool_dir,
         )
+
+    def _start_cuda(self) -> bool:
+        """Have PyTorch's GPUs, if it has any, tell what they do; say whether they will."""
+        self._cuda = _torch.with_cuda()
+        if self._cuda is None:
+            return False
+        from mindtorch_v2._torch import _cuda  # noqa: PLC0415 (few need it)
+
+        if not _cuda.start(self._cuda, waits=self.experimental_config.enable_cuda_sync_events):
+            self._cuda = None
+        return self._cuda is not None
+
+    def _finish_cuda(self) -> None:
+        """Wait for PyTorch's GPUs, if they are recorded."""
+        if self._cuda is not None and self._recording.is_running:
+            from mindtorch_v2._torch import _cuda  # noqa: PLC0415 (few need it)
+
+            _cuda.finish(self._cuda)
 
     def _advance_to(self, step: int) -> None:
         """Be in this step, if something is being recorded."""
@@ -261,6 +284,7 @@ class profile(ProfileResults):
         try:
             # While it can still say whether its files have everything.
             self._warn_if_full()
+            self._finish_cuda()
         finally:
             was_running = self._recording.finish()
             _torch.tell()
@@ -287,6 +311,11 @@ class profile(ProfileResults):
         """
         wanted = {parse(activity) for activity in activities} & self.kineto_activities
         cpu, device = ProfilerActivity.CPU in wanted, ProfilerActivity.NPU in wanted
+        if device:
+            # What they were asked to do so far is on this side of the change.
+            self._finish_cuda()
+            if enabled and self._cuda is not None:
+                self._start_cuda()
         if not self._recording.toggle(bool(enabled), cpu=cpu, device=device):
             raise NotStartedError("Profiler must be running to toggle what it collects: call start() first")
 
@@ -330,7 +359,7 @@ def _checked_device(name: str | None) -> str | None:
         raise AssertionError("Legacy MTIA profiling is not supported. Requires use_kineto=True on MTIA devices.")
     if name in _ACCELERATORS:
         if has_device():
-            return "npu"
+            return device_name()
         warn_user("NPU is not available, disabling NPU profiling")
     elif name in {"xpu", "hpu"}:
         warn_user(f"{name.upper()} is not available, disabling {name.upper()} profiling")

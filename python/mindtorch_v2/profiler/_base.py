@@ -14,7 +14,7 @@ from mindtorch_v2.profiler._errors import NotStartedError
 from mindtorch_v2.profiler._metadata import TraceMetadata
 from mindtorch_v2.profiler._trace_files import TraceFiles
 from mindtorch_v2.profiler._warnings import warn_user
-from mindtorch_v2.profiler.activities import ParsedActivities, ProfilerActivity, has_device
+from mindtorch_v2.profiler.activities import ParsedActivities, ProfilerActivity, device_name, has_device
 
 # Not imported from typing, which takes longer to import than this package.
 TYPE_CHECKING = False
@@ -97,7 +97,7 @@ class _KinetoProfile(TraceMetadata, TraceFiles):
         self.custom_trace_id_callback = custom_trace_id_callback
         self.post_processing_timeout_s = post_processing_timeout_s
         self.bound = Bound(max_bytes, when_full, spill_dir, spool_dir)
-        self.use_device = "npu" if ProfilerActivity.NPU in self.activities else None
+        self.use_device = device_name() if ProfilerActivity.NPU in self.activities else None
         self.has_cudagraphs = False
         self.mem_tl: MemoryProfileTimeline | None = None
         self.profiler: _engine.profile | None = None
@@ -177,7 +177,7 @@ class _KinetoProfile(TraceMetadata, TraceFiles):
             raise AssertionError("Legacy MTIA profiling is not supported. Requires use_kineto=True on MTIA devices.")
         return _engine.profile(
             use_cpu=ProfilerActivity.CPU in self.activities,
-            use_device=self.use_device if has_device() else None,
+            use_device=self.use_device if self.use_device is not None and has_device() else None,
             record_shapes=self.record_shapes,
             with_flops=self.with_flops,
             profile_memory=self.profile_memory,

@@ -16,7 +16,7 @@ class _ExperimentalConfig:
     Args:
         verbose: nothing to change: stacks are on events and in the trace whenever ``with_stack`` is.
         performance_events: of devices that are not supported here.
-        enable_cuda_sync_events: of devices that are not supported here.
+        enable_cuda_sync_events: show the waits for and on PyTorch's GPUs.
         adjust_profiler_step: deprecated and ignored, with a warning, as in PyTorch.
         disable_external_correlation: nothing to change on the host.
         profile_all_threads: nothing to change: all threads are always recorded.

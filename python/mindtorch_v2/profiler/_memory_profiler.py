@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import mindtorch_v2 as torch
+from mindtorch_v2._torch import with_cuda
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -199,7 +200,8 @@ def checked_device(device: str | torch.device) -> torch.device:
         ValueError: there are not so many.
     """
     found = torch.device(device)
-    count = torch.npu.device_count()
+    pytorch = with_cuda()
+    count = torch.npu.device_count() if pytorch is None else pytorch.cuda.device_count()
     if found.type == "npu" and (found.index or 0) >= count:
         raise ValueError(f"there is no device {str(found)!r}: this machine has {count} of that kind")
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mindtorch_v2 import _core
+from mindtorch_v2._torch import with_cuda
 from mindtorch_v2.profiler._warnings import warn_user
 
 # Not imported from typing, which takes longer to import than this package.
@@ -103,9 +104,12 @@ def entries(metadata: Mapping[str, str]) -> list[tuple[str, str]]:
     return written
 
 
-def device_properties() -> str:
+def device_properties(name: str) -> str:
     """Return what the accelerators are, as JSON with torch's keys; in a forked child nothing: they are the parent's."""
     import json  # noqa: PLC0415 (as above)
+
+    if name == "cuda":
+        return _cuda_properties()
 
     def properties(index: int) -> dict[str, object]:
         device = _core._npu_device_properties(index)
@@ -113,6 +117,28 @@ def device_properties() -> str:
 
     try:
         return json.dumps([properties(index) for index in range(_core._npu_device_count())])
+    except RuntimeError:
+        return ""
+
+
+def versions(name: str | None) -> dict[str, str]:
+    """Return the versions of what the accelerator works with, as keys and JSON texts."""
+    torch = with_cuda() if name == "cuda" else None
+    if torch is None:
+        return {}
+    from mindtorch_v2._torch import _cuda  # noqa: PLC0415 (few need it)
+
+    return _cuda.versions(torch)
+
+
+def _cuda_properties() -> str:
+    import json  # noqa: PLC0415 (as above)
+
+    from mindtorch_v2._torch import _cuda  # noqa: PLC0415 (few need it)
+
+    torch = with_cuda()
+    try:
+        return "" if torch is None else json.dumps(_cuda.properties(torch))
     except RuntimeError:
         return ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from mindtorch_v2 import _core
+from mindtorch_v2 import _core, _torch
 from mindtorch_v2._torch._values import is_torchs
 from mindtorch_v2.profiler._errors import InvalidActivityError
 
@@ -72,7 +72,16 @@ def supported_activities() -> set[ProfilerActivity]:
 
 def has_device() -> bool:
     """Say whether there is an accelerator to record."""
-    return _core._npu_device_count() > 0
+    return _core._npu_device_count() > 0 or _torch.with_cuda() is not None
+
+
+def device_name() -> str:
+    """Return what the accelerator is called: ``"cuda"`` where PyTorch has a GPU, else ``"npu"``.
+
+    >>> device_name()
+    'npu'
+    """
+    return "npu" if _torch.with_cuda() is None else "cuda"
 
 
 def kineto_available() -> bool:

@@ -54,8 +54,8 @@ impl AverageRows {
     }
 
     #[getter]
-    fn use_device(&self) -> Option<&'static str> {
-        self.view.captures(Capture::DEVICE).then_some("npu")
+    fn use_device(&self) -> Option<String> {
+        self.view.device_name()
     }
 
     #[getter]
@@ -104,7 +104,7 @@ impl AverageRows {
             "device_memory_usage" => row.device_memory.into_bound_py_any(py),
             "self_device_memory_usage" => row.self_device_memory.into_bound_py_any(py),
             "has_parent" => row.has_parent.into_bound_py_any(py),
-            "device_type" => (if row.is_device() { 20 } else { 0 }).into_bound_py_any(py),
+            "device_type" => (if row.is_device() { self.view.device_type() } else { 0 }).into_bound_py_any(py),
             "is_user_annotation" => row.is_annotation().into_bound_py_any(py),
             "is_python_function" => (row.kind == Some(mindtorch_profiler::SpanKind::Function)).into_bound_py_any(py),
             "flops" => row.flops.into_bound_py_any(py),

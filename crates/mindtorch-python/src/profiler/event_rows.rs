@@ -58,8 +58,8 @@ impl EventRows {
     }
 
     #[getter]
-    fn use_device(&self) -> Option<&'static str> {
-        self.view.captures(Capture::DEVICE).then_some("npu")
+    fn use_device(&self) -> Option<String> {
+        self.view.device_name()
     }
 
     /// An attribute of the event at a place, in torch's words and units.

@@ -8,9 +8,8 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// Torch's numbers of device types: an accelerator that is no CUDA device is `PrivateUse1`.
+/// Torch's number of the host as a type of device.
 const CPU: u8 = 0;
-const ACCELERATOR: u8 = 20;
 
 type Value<'py> = PyResult<Option<Bound<'py, PyAny>>>;
 
@@ -65,7 +64,7 @@ fn common_attribute<'py>(py: Python<'py>, view: &TraceView, name: &str) -> Value
         | "self_cpu_memory_usage"
         | "self_device_memory_usage" => some(py, 0),
         "cpu_time_total" | "self_cpu_time_total" | "device_time_total" | "self_device_time_total" => some(py, 0.0),
-        "use_device" => some(py, view.captures(Capture::DEVICE).then_some("npu")),
+        "use_device" => some(py, view.device_name()),
         "args" | "activity_type" => Ok(Some(py.None().into_bound(py))),
         _ => Ok(None),
     }
@@ -132,7 +131,7 @@ fn device_attribute<'py>(py: Python<'py>, view: &TraceView, row: u32, name: &str
         "thread" | "device_resource_id" => some(py, work.stream()),
         "start_us" => some(py, micros(work.start_ns())),
         "end_us" => some(py, micros(work.end_ns())),
-        "device_type" => some(py, ACCELERATOR),
+        "device_type" => some(py, view.device_type()),
         "device_index" => some(py, work.device()),
         "activity_type" => some(py, activity_of_device(work.kind())),
         "flow_id" => some(py, row + 1),
@@ -153,7 +152,7 @@ fn memory_attribute<'py>(py: Python<'py>, view: &TraceView, row: u32, name: &str
         "trace_name" | "flops" => Ok(Some(py.None().into_bound(py))),
         "thread" | "fwd_thread" => some(py, thread.number),
         "start_us" | "end_us" => some(py, micros(memory.at_ns)),
-        "device_type" => some(py, if memory.device == Device::Cpu { CPU } else { ACCELERATOR }),
+        "device_type" => some(py, if memory.device == Device::Cpu { CPU } else { view.device_type() }),
         "device_index" => some(py, if let Device::Npu(index) = memory.device { i64::from(index) } else { 0 }),
         "device_resource_id" => some(py, thread.os_id),
         "cpu_memory_usage" | "self_cpu_memory_usage" => some(py, cpu),
@@ -257,7 +256,7 @@ pub(super) fn key_value<'py>(py: Python<'py>, view: &TraceView, event: Event, ke
     match key {
         "name" => attribute(py, view, event, "name"),
         "kind" => some(py, if is_scope(view, event) { "scope" } else { "op" }),
-        "device_type" => some(py, if is_on_device(view, event) { "NPU" } else { "CPU" }),
+        "device_type" => some(py, if is_on_device(view, event) { view.trace.accelerator() } else { "CPU" }),
         "start_ns" => some(py, start),
         "end_ns" => some(py, end),
         "duration_ns" => some(py, end - start),

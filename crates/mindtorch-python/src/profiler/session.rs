@@ -4,9 +4,9 @@ use super::results::Results;
 use super::unrecorded;
 use super::view::TraceView;
 use crate::error::export_error;
-use crate::{torch_bridge, tracer};
+use crate::{cuda, torch_bridge, tracer};
 use mindtorch::execution_trace::OpenNode;
-use mindtorch_profiler::{Capture, Device, Name, Recording, SpanKind, WhenFull, capture};
+use mindtorch_profiler::{Capture, Device, DeviceWork, Name, Recording, SpanKind, WhenFull, capture};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ impl Session {
     #[new]
     #[expect(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "each is a switch of torch's")]
     #[pyo3(signature = (*, cpu, device, record_shapes = false, profile_memory = false, with_stack = false,
-        with_flops = false, overload_names = false, record_steps = false, first_step = 0, types = None,
+        with_flops = false, overload_names = false, record_steps = false, first_step = 0, types = None, accelerator = None,
         max_bytes = None, when_full = "spill", spill_dir = None, spool_dir = None))]
     fn new(
         py: Python<'_>,
@@ -60,11 +60,13 @@ impl Session {
         record_steps: bool,
         first_step: usize,
         types: Option<Vec<String>>,
+        accelerator: Option<&str>,
         max_bytes: Option<u64>,
         when_full: &str,
         spill_dir: Option<PathBuf>,
         spool_dir: Option<PathBuf>,
     ) -> PyResult<Self> {
+        let _started = cuda::LetGoIfUnused;
         let mut activities = Capture::NONE;
         if cpu {
             activities |= Capture::CPU;
@@ -83,7 +85,12 @@ impl Session {
             .overload_names(overload_names)
             .record_steps(record_steps && keeps("USER_ANNOTATION"))
             .first_step(first_step);
-        builder = builder.without_device_work(!keeps("KERNEL"), !keeps("GPU_MEMCPY"));
+        if let Some(name) = accelerator {
+            builder = builder.accelerator(name);
+        }
+        for (_, work) in WORK.into_iter().filter(|(name, _)| !keeps(name)) {
+            builder = builder.without_work(work);
+        }
         for (_, kinds) in TYPES.iter().filter(|(name, _)| !keeps(name)) {
             builder = kinds.iter().fold(builder, |builder, &kind| builder.without(kind));
         }
@@ -104,7 +111,7 @@ impl Session {
         let scopes = if cpu { unrecorded::show_all(py) } else { Vec::new() };
         torch_bridge::prepare(overload_names, profile_memory && cpu)?;
         let session = builder.open_scopes(scopes).memory_in_use(memory_in_use()).start();
-        torch_bridge::sync();
+        sync();
         // Within the window, so that the functions that are running now are in it.
         let traces_functions = with_stack && cpu && keeps("PYTHON_FUNCTION");
         if traces_functions {
@@ -159,7 +166,7 @@ impl Session {
             State::Running(session) => {
                 *state = State::Ended(session.finish());
                 self.lock_step_node().take();
-                torch_bridge::sync();
+                sync();
                 true
             }
             ended => {
@@ -209,7 +216,7 @@ impl Session {
             } else {
                 session.pause(activities);
             }
-            torch_bridge::sync();
+            sync();
             true
         };
         self.with_state(py, toggle).unwrap_or(false)
@@ -332,6 +339,20 @@ pub(crate) fn is_memory_recorded() -> bool {
     mindtorch_profiler::capture().contains(Capture::MEMORY)
 }
 
+/// After what is recorded has changed.
+fn sync() {
+    torch_bridge::sync();
+    cuda::sync();
+}
+
+/// Torch's names of devices' work that can be kept.
+const WORK: [(&str, DeviceWork); 4] = [
+    ("KERNEL", DeviceWork::Kernel),
+    ("GPU_MEMCPY", DeviceWork::Copy),
+    ("GPU_MEMSET", DeviceWork::Set),
+    ("CUDA_SYNC", DeviceWork::Sync),
+];
+
 /// Torch's names of what can be kept, and the kinds of spans that they mean.
 const TYPES: [(&str, &[SpanKind]); 4] = [
     ("CPU_OP", &[SpanKind::Op, SpanKind::Backward]),
@@ -358,6 +379,7 @@ impl State {
                 Some(view)
             }
             Self::Running(session) => {
+                cuda::catch_up();
                 let view = Arc::new(TraceView::new(session.snapshot()));
                 *self = Self::Running(session);
                 Some(view)

@@ -42,6 +42,16 @@ impl TraceView {
         self.trace.capture().contains(flag)
     }
 
+    /// What the device is called that was recorded beside the host, if one was.
+    pub(super) fn device_name(&self) -> Option<String> {
+        self.captures(Capture::DEVICE).then(|| self.trace.accelerator().to_lowercase())
+    }
+
+    /// Torch's number of the accelerator's type: one that is no CUDA device is `PrivateUse1`.
+    pub(super) fn device_type(&self) -> u8 {
+        if self.trace.accelerator() == "CUDA" { 1 } else { 20 }
+    }
+
     /// What recording an event of it cost.
     pub(super) fn overhead(&self, py: Python<'_>) -> PyResult<Overhead> {
         if self.trace.is_of_file() {
