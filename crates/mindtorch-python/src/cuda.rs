@@ -22,6 +22,13 @@ pub(crate) fn flush_cuda(py: Python<'_>) -> PyResult<u64> {
     Ok(cuda::lost())
 }
 
+/// The versions of the driver and of CUPTI, once GPUs were recorded.
+#[pyfunction]
+#[pyo3(name = "_cuda_versions")]
+pub(crate) fn cuda_versions() -> Option<(u32, u32)> {
+    cuda::versions()
+}
+
 /// Lets GPUs go when it is dropped, if nobody records by then: a recording that was to start may have failed.
 pub(crate) struct LetGoIfUnused;
 
@@ -34,7 +41,7 @@ impl Drop for LetGoIfUnused {
 /// Before what was recorded so far is looked at: what GPUs have told by then is in it.
 pub(crate) fn catch_up() {
     // Who ends the recording is told what goes wrong.
-    let _ = cuda::flush();
+    let _ = cuda::catch_up();
 }
 
 /// After what is recorded has changed. What goes wrong with the end is no matter of a recording that has ended.

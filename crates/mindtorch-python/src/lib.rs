@@ -21,7 +21,7 @@ mod _core {
     use pyo3::pyfunction;
 
     #[pymodule_export]
-    use crate::cuda::{flush_cuda, start_cuda};
+    use crate::cuda::{cuda_versions, flush_cuda, start_cuda};
     #[pymodule_export]
     use crate::execution_trace::ExecutionTrace;
     #[pymodule_export]

@@ -45,11 +45,21 @@ def start(torch: Any, *, waits: bool) -> bool:
 def finish(torch: Any) -> None:
     """Wait for the GPUs, so that nothing which they were asked to do is missing."""
     try:
-        for index in range(torch.cuda.device_count()):
+        for index in _used(torch):
             torch.cuda.synchronize(index)
     finally:
         # An error of the program's, in a kernel, does not cost what came before it.
         _flush()
+
+
+def _used(torch: Any) -> list[int]:
+    """Return the GPUs that the program uses: to wait for another would make it use that."""
+    if not torch.cuda.is_initialized():
+        return []
+    is_used = getattr(torch._C, "_cuda_hasPrimaryContext", None)
+    if is_used is None:
+        return [torch.cuda.current_device()]
+    return [index for index in range(torch.cuda.device_count()) if is_used(index)]
 
 
 def _flush() -> None:
@@ -64,8 +74,12 @@ def _flush() -> None:
 
 def versions(torch: Any) -> dict[str, str]:
     """Return what traces say of CUDA in their head, as JSON texts."""
-    asked = {"cuda_driver_version": "_cuda_getDriverVersion", "cuda_runtime_version": "_cuda_getCompiledVersion"}
-    return {key: str(getattr(torch._C, name)()) for key, name in asked.items() if hasattr(torch._C, name)}
+    found = _core._cuda_versions()
+    if found is None:
+        return {}
+    driver, cupti = found
+    runtime = torch._C._cuda_getCompiledVersion()
+    return {"cuda_driver_version": str(driver), "cuda_runtime_version": str(runtime), "cupti_version": str(cupti)}
 
 
 def properties(torch: Any) -> list[dict[str, object]]:

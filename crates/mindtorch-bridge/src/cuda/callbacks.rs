@@ -10,13 +10,37 @@ use std::cell::RefCell;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 static FUNCTIONS: OnceLock<Functions> = OnceLock::new();
 static CALLS: OnceLock<Correlations> = OnceLock::new();
 
+/// How often CUPTI was subscribed to.
+static SUBSCRIPTIONS: AtomicU32 = AtomicU32::new(0);
+
 thread_local! {
-    /// The calls of this thread that have not returned, with their numbers.
-    static OPEN: RefCell<Vec<(u32, Span)>> = const { RefCell::new(Vec::new()) };
+    static OPEN: RefCell<OpenCalls> = const { RefCell::new(OpenCalls { subscription: 0, calls: Vec::new() }) };
+}
+
+/// The calls of a thread that have not returned.
+#[derive(Debug)]
+struct OpenCalls {
+    /// During which they were made: CUPTI does not tell of their ends after it.
+    subscription: u32,
+    calls: Vec<OpenCall>,
+}
+
+/// A call of the driver may have the number of the runtime's that made it.
+#[derive(Debug)]
+struct OpenCall {
+    domain: u32,
+    number: u32,
+    span: Span,
+}
+
+/// Says that CUPTI is subscribed to anew: what is open now will not be told to end.
+pub(super) fn begin_subscription() {
+    SUBSCRIPTIONS.fetch_add(1, Ordering::Relaxed);
 }
 
 /// The spans of calls, by their numbers.
@@ -103,7 +127,7 @@ pub(super) unsafe extern "C" fn on_call(_: *mut c_void, domain: u32, number: u32
     // A panic here would be one into CUDA: the call goes on, and is not recorded.
     let _ = catch_unwind(AssertUnwindSafe(|| match data.site {
         ENTERS => enter(domain, number, data.correlation),
-        EXITS => exit(data.correlation),
+        EXITS => exit(domain, data.correlation),
         _ => {}
     }));
 }
@@ -113,11 +137,16 @@ fn enter(domain: u32, number: u32, call: u32) {
     // A thread that is being torn down has no list any more.
     let _ = OPEN.try_with(|open| {
         let mut open = open.borrow_mut();
+        let subscription = SUBSCRIPTIONS.load(Ordering::Relaxed);
+        if open.subscription != subscription {
+            open.subscription = subscription;
+            open.calls.clear();
+        }
         // What the runtime does by the driver is its call, by whichever number the work will have.
         if domain == DRIVER
-            && let Some((_, caller)) = open.last()
+            && let Some(caller) = open.calls.last()
         {
-            if let Some(span) = caller.id() {
+            if let Some(span) = caller.span.id() {
                 calls().put(call, span);
             }
             return;
@@ -125,18 +154,18 @@ fn enter(domain: u32, number: u32, call: u32) {
         let span = Span::begin(&SpanArgs::new(SpanKind::Runtime, name));
         if let Some(id) = span.id() {
             calls().put(call, id);
-            open.push((call, span));
+            open.calls.push(OpenCall { domain, number: call, span });
         }
     });
 }
 
-fn exit(call: u32) {
+fn exit(domain: u32, call: u32) {
     let _ = OPEN.try_with(|open| {
-        let mut open = open.borrow_mut();
+        let calls = &mut open.borrow_mut().calls;
         // None: it began before anyone recorded, or is part of another.
-        let at = open.iter().rposition(|(known, _)| *known == call)?;
+        let at = calls.iter().rposition(|open| open.domain == domain && open.number == call)?;
         // Those that it called have returned, whether or not CUPTI told.
-        open.drain(at..).next()
+        calls.drain(at..).next()
     });
 }
 

@@ -5,10 +5,11 @@
 use super::activity::{Activity, Reader};
 use super::api::{Cupti, DRIVER, RUNTIME, Subscriber};
 use super::buffers::{BUFFER_BYTES, Pool};
-use super::callbacks::{Functions, calls, on_call};
+use super::callbacks::{Functions, begin_subscription, calls, on_call};
+use super::driver::driver;
 use super::error::CudaError;
 use super::layout::{Record, kind};
-use super::{driver, library};
+use super::library;
 use mindtorch_profiler::{DeviceSpan, Recorder, TimeScale, device_span};
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -53,7 +54,7 @@ unsafe impl Send for Handle {}
 /// # Errors
 /// If CUPTI is not there, another uses it, or it fails.
 pub fn start(files: &[PathBuf], waits: bool) -> Result<bool, CudaError> {
-    if driver::processors().is_empty() {
+    if driver().processors.is_empty() {
         return Ok(false);
     }
     let cupti = match CUPTI.get() {
@@ -83,8 +84,20 @@ pub fn start(files: &[PathBuf], waits: bool) -> Result<bool, CudaError> {
 /// # Errors
 /// If CUPTI fails.
 pub fn flush() -> Result<(), CudaError> {
+    flush_with(FORCED)
+}
+
+/// As [`flush`], for who looks on: what GPUs are in the middle of is told of later, and some of what they have done.
+///
+/// # Errors
+/// If CUPTI fails.
+pub fn catch_up() -> Result<(), CudaError> {
+    flush_with(0)
+}
+
+fn flush_with(flag: u32) -> Result<(), CudaError> {
     match &*lock(&RUNNING) {
-        Some(running) if running.is_here() => running.flush(FORCED),
+        Some(running) if running.is_here() => running.flush(flag),
         _ => Ok(()),
     }
 }
@@ -105,6 +118,11 @@ pub fn is_running() -> bool {
     lock(&RUNNING).as_ref().is_some_and(Running::is_here)
 }
 
+/// The versions of the driver, which is that of the latest CUDA that it is for, and of CUPTI, once GPUs were recorded.
+pub fn versions() -> Option<(u32, u32)> {
+    CUPTI.get().map(|cupti| (driver().version, cupti.version))
+}
+
 /// How many activities CUPTI had no room for since this was last asked.
 pub fn lost() -> u64 {
     LOST.swap(0, Ordering::Relaxed)
@@ -114,8 +132,9 @@ impl Running {
     fn start(cupti: &'static Cupti, waits: bool) -> Result<Self, CudaError> {
         let functions = Functions::of(cupti);
         calls();
+        begin_subscription();
         SCALE.get_or_init(|| Recorder::global().time_scale());
-        lock(&READER).get_or_insert_with(|| Reader::new(driver::processors()));
+        lock(&READER).get_or_insert_with(|| Reader::new(&driver().processors));
         let mut subscriber = std::ptr::null_mut();
         // SAFETY: it stores a handle, and calls the function, which takes what CUPTI gives, until it is unsubscribed.
         let status = unsafe { (cupti.subscribe)(&raw mut subscriber, on_call, std::ptr::null_mut()) };

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 type Init = unsafe extern "C" fn(u32) -> i32;
 type GetCount = unsafe extern "C" fn(*mut i32) -> i32;
+type GetVersion = unsafe extern "C" fn(*mut i32) -> i32;
 type GetDevice = unsafe extern "C" fn(*mut i32, i32) -> i32;
 type GetAttribute = unsafe extern "C" fn(*mut i32, i32, i32) -> i32;
 
@@ -24,26 +25,36 @@ mod attribute {
     pub(super) const RESERVED_SHARED_MEMORY_PER_BLOCK: i32 = 111;
 }
 
-/// The GPUs, by number. None on a machine that has none, or no driver: then nothing is loaded. Found out once.
-pub(super) fn processors() -> &'static [Processor] {
-    static PROCESSORS: OnceLock<Vec<Processor>> = OnceLock::new();
-    PROCESSORS.get_or_init(|| find().unwrap_or_default())
+/// What the driver knows.
+#[derive(Debug, Default)]
+pub(super) struct Driver {
+    /// The GPUs, by number.
+    pub(super) processors: Vec<Processor>,
+    /// The latest CUDA that it is for: 13000 is 13.0.
+    pub(super) version: u32,
 }
 
-fn find() -> Option<Vec<Processor>> {
+/// What the driver knows: nothing on a machine that has no GPU, or no driver. Found out once.
+pub(super) fn driver() -> &'static Driver {
+    static DRIVER: OnceLock<Driver> = OnceLock::new();
+    DRIVER.get_or_init(|| find().unwrap_or_default())
+}
+
+fn find() -> Option<Driver> {
     let driver = Library::open(c"libcuda.so.1")?;
     // SAFETY: these are the types that the driver's interface gives them.
-    let (init, count_of, device_of, attribute_of) = unsafe {
+    let (init, version_of, count_of, device_of, attribute_of) = unsafe {
         (
             function!(driver, c"cuInit", Init)?,
+            function!(driver, c"cuDriverGetVersion", GetVersion)?,
             function!(driver, c"cuDeviceGetCount", GetCount)?,
             function!(driver, c"cuDeviceGet", GetDevice)?,
             function!(driver, c"cuDeviceGetAttribute", GetAttribute)?,
         )
     };
-    let mut count = 0;
-    // SAFETY: 0 is the only argument that it takes; then it may be asked how many there are.
-    let is_well = unsafe { init(0) == 0 && count_of(&raw mut count) == 0 };
+    let (mut version, mut count) = (0, 0);
+    // SAFETY: 0 is the only argument that it takes; then it may be asked what it is, and how many there are.
+    let is_well = unsafe { init(0) == 0 && version_of(&raw mut version) == 0 && count_of(&raw mut count) == 0 };
     if !is_well {
         return None;
     }
@@ -71,5 +82,5 @@ fn find() -> Option<Vec<Processor>> {
             reserved_shared_memory: attribute(attribute::RESERVED_SHARED_MEMORY_PER_BLOCK),
         }
     };
-    Some((0..count).map(processor).collect())
+    Some(Driver { processors: (0..count).map(processor).collect(), version: u32::try_from(version).unwrap_or(0) })
 }

@@ -24,5 +24,5 @@ mod occupancy;
 #[cfg(test)]
 mod tests;
 
-pub use collector::{flush, is_running, lost, start, stop};
+pub use collector::{catch_up, flush, is_running, lost, start, stop, versions};
 pub use error::CudaError;

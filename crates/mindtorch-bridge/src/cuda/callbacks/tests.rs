@@ -28,6 +28,10 @@ fn launcher_of(trace: &Trace, kernel: &str) -> Option<String> {
     work.launched_by().map(|span| span.name().to_owned())
 }
 
+fn open_calls() -> usize {
+    OPEN.with_borrow(|open| open.calls.len())
+}
+
 fn session() -> Session {
     Functions::of(&fake::CUPTI);
     Session::builder().activities(Capture::ACTIVITIES).start()
@@ -56,12 +60,20 @@ fn what_the_runtime_does_by_the_driver_is_its_call() {
     call(DRIVER, LAUNCH, ENTERS, 2002);
     call(DRIVER, LAUNCH, EXITS, 2002);
     call(RUNTIME, LAUNCH, EXITS, 2001);
+    // By the same number, too.
+    call(RUNTIME, LAUNCH, ENTERS, 2004);
+    call(DRIVER, LAUNCH, ENTERS, 2004);
+    call(DRIVER, LAUNCH, EXITS, 2004);
+    assert_eq!(open_calls(), 1);
+    call(RUNTIME, LAUNCH, EXITS, 2004);
     call(DRIVER, LAUNCH, ENTERS, 2003);
     call(DRIVER, LAUNCH, EXITS, 2003);
     kernel("by the runtime", 2002);
     kernel("by the driver", 2003);
+    kernel("by both", 2004);
     let trace = session.stop();
     assert_eq!(launcher_of(&trace, "by the runtime").as_deref(), Some("cudaLaunchKernel"));
+    assert_eq!(launcher_of(&trace, "by both").as_deref(), Some("cudaLaunchKernel"));
     assert_eq!(launcher_of(&trace, "by the driver").as_deref(), Some("cuLaunchKernel"));
 }
 
@@ -79,7 +91,7 @@ fn what_is_not_shown_or_was_not_begun_is_not_recorded() {
     for number in 3001..=3004 {
         assert_eq!(calls().get(number), None);
     }
-    OPEN.with_borrow(|open| assert!(open.is_empty()));
+    assert_eq!(open_calls(), 0);
 }
 
 #[test]
@@ -88,8 +100,21 @@ fn calls_end_with_the_one_around_them() {
     call(RUNTIME, OUTER, ENTERS, 4001);
     call(RUNTIME, LAUNCH, ENTERS, 4002);
     call(RUNTIME, OUTER, EXITS, 4001);
-    OPEN.with_borrow(|open| assert!(open.is_empty()));
+    assert_eq!(open_calls(), 0);
     drop(session);
+}
+
+#[test]
+fn a_call_whose_end_was_not_told_is_over_when_cupti_is_subscribed_to_anew() {
+    let session = session();
+    call(RUNTIME, LAUNCH, ENTERS, 5001);
+    begin_subscription();
+    call(DRIVER, LAUNCH, ENTERS, 5002);
+    kernel("after it", 5002);
+    call(DRIVER, LAUNCH, EXITS, 5002);
+    assert_eq!(open_calls(), 0);
+    let trace = session.stop();
+    assert_eq!(launcher_of(&trace, "after it").as_deref(), Some("cuLaunchKernel"));
 }
 
 #[test]
