@@ -39,7 +39,8 @@ def test_averages_are_the_same_after_the_list_was_sorted() -> None:
     assert figures(prof) == before
 
 
-def reverse_for_ever(found: Any) -> None:
+def reverse_until_interrupted(found: Any) -> None:
+    signal.setitimer(signal.ITIMER_REAL, 0.002)
     while True:
         found.reverse()
 
@@ -56,9 +57,8 @@ def test_an_interrupt_while_a_list_is_filled_leaves_it_whole() -> None:
 
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.002)
         with pytest.raises(KeyboardInterrupt):
-            reverse_for_ever(found)
+            reverse_until_interrupted(found)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
