@@ -10,6 +10,7 @@ import os
 import sys
 
 from mindtorch_v2 import _core
+from mindtorch_v2._torch._hook import watch_imports
 from mindtorch_v2._torch._program import tell as tell
 
 TYPE_CHECKING = False
@@ -36,8 +37,6 @@ def attach() -> None:
         return
     torch = sys.modules.get("torch")
     if torch is None:
-        from mindtorch_v2._torch._hook import watch_imports  # noqa: PLC0415 (few need it)
-
         watch_imports()
     # It may be in the middle of being imported, by another thread.
     elif not getattr(getattr(torch, "__spec__", None), "_initializing", False):

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
-from importlib.abc import Loader, MetaPathFinder
-from typing import TYPE_CHECKING
 
 from mindtorch_v2 import _core
 
+# Not imported from typing, and without importlib.abc: they take longer to import than this package.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from importlib.abc import Loader
     from importlib.machinery import ModuleSpec
     from types import ModuleType
+    from typing import Any
 
 
-class _TorchFinder(MetaPathFinder):
+class _TorchFinder:
     """Finds ``torch`` as Python does, and attaches to it once it is imported."""
 
     def find_spec(
@@ -28,13 +30,18 @@ class _TorchFinder(MetaPathFinder):
         spec = next((spec for spec in specs if spec is not None), None)
         # Finding is not importing: some only ask whether it is there.
         if spec is not None and spec.loader is not None:
-            spec.loader = _AttachingLoader(spec.loader)
+            spec.loader = _AttachingLoader(spec.loader)  # type: ignore[assignment]
         return spec
 
 
-class _AttachingLoader(Loader):
+class _AttachingLoader:
+    """A loader with something to do when it has loaded; all else is the loader's."""
+
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return self._loader.create_module(spec)
