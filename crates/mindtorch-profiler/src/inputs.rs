@@ -165,14 +165,21 @@ impl Input {
     }
 }
 
-/// A number as C++ prints a double with 17 digits, which is what torch writes into traces.
+/// A number as C++ prints a double, which is what torch writes into traces, with no more digits than it takes.
 ///
 /// ```
 /// use mindtorch_profiler::float_text;
-/// assert_eq!([float_text(2.0), float_text(-0.5)], ["2.", "-0.5"]);
+/// assert_eq!([float_text(2.0), float_text(-0.5), float_text(1e300)], ["2.", "-0.5", "1e300"]);
 /// ```
 pub fn float_text(value: f64) -> String {
-    if value.fract() == 0.0 && value.abs() < 1e16 { format!("{value:.0}.") } else { value.to_string() }
+    let size = value.abs();
+    if value.fract() == 0.0 && size < 1e16 {
+        format!("{value:.0}.")
+    } else if size.is_finite() && !(1e-7..1e16).contains(&size) {
+        format!("{value:e}")
+    } else {
+        value.to_string()
+    }
 }
 
 /// Encoded inputs with other ids of names, as `name` gives them.
