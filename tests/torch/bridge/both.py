@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # What the run of a program decides.
 RUN_ARGS = {"Ev Idx", "External id", "Record function id"}
 
+# Of lists of tensors that are longer, torch's traces say nothing; its events do.
+LONGEST_LIST = 30
+
 
 @dataclass
 class Both:
@@ -97,6 +100,8 @@ def shown(span: dict[str, Any]) -> dict[str, Any]:
     """What a trace says of a span but its times and ids. The number of a thread is the system's."""
     left_out = RUN_ARGS | differences.names("Only in our traces")
     args = {key: value for key, value in span["args"].items() if key not in left_out}
+    for key in args.keys() & {"Input Dims", "Input Strides"}:
+        args[key] = [[] if len(sizes) > LONGEST_LIST else sizes for sizes in args[key]]
     if "Concrete Inputs" in args:
         args["Concrete Inputs"] = [_value(text) for text in args["Concrete Inputs"]]
     return {"name": span["name"], "cat": span["cat"], "tid": span["tid"], "args": args}
@@ -104,4 +109,4 @@ def shown(span: dict[str, Any]) -> dict[str, Any]:
 
 def _value(text: str) -> Any:
     """A value that is written: digits that a number does not need are no difference."""
-    return ast.literal_eval(text) if text else None
+    return text if text in {"", "inf", "-inf"} else ast.literal_eval(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch
+import torch.utils.checkpoint
 from torch import nn
 
 if TYPE_CHECKING:
@@ -126,4 +127,46 @@ def inputs_of_all_kinds() -> Callable[[], None]:
     return run
 
 
-ALL = [mlp, cnn, transformer, autocast, loader, jit, function, inputs_of_all_kinds]
+def inputs_of_odd_kinds() -> Callable[[], None]:
+    rows = torch.eye(3).to_sparse_csr()
+    opaque = torch.ones(2, 3).to_mkldnn()
+    jagged = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(1, 3)])
+    indices = torch.tensor([0, 1])
+
+    def run() -> None:
+        rows @ torch.ones(3, 3)
+        opaque + opaque
+        jagged * 2
+        torch.ones(2, 3, 4)[:, indices]
+        torch.ones(2, 3, 4)[None, ..., None]
+        torch.ones(3).conj().neg()
+        torch.empty(0, device="meta") + torch.empty(0, device="meta")
+        torch._foreach_add([torch.ones(n) for n in range(40)], 1.0)
+        torch.ones(2, 3).expand(4, 2, 3).sum((0, 1))
+        torch.ones(4).as_strided((2, 2), (0, 1)).contiguous()
+        torch.ones(2, dtype=torch.bool) & True
+        torch.nan_to_num(torch.ones(2), nan=float("-inf"), posinf=1e300, neginf=-1e-300)
+        torch.bucketize(torch.ones(2), torch.arange(3.0), right=True)
+        torch.tensor(2**62).add(-(2**62))
+
+    return run
+
+
+def transformed() -> Callable[[], None]:
+    """Functions of functions, gradients of gradients, and what is computed again for the backward pass."""
+    model, values = nn.Linear(4, 4), torch.randn(3, 4)
+
+    def run() -> None:
+        torch.vmap(torch.dot)(values, values)
+        torch.func.grad(lambda x: x.sin().sum())(values)
+        torch.utils.checkpoint.checkpoint(model, values, use_reentrant=False).sum().backward()
+        point = torch.ones(2, requires_grad=True)
+        (slope,) = torch.autograd.grad(point.pow(3).sum(), point, create_graph=True)
+        slope.sum().backward()
+
+    return run
+
+
+ALL = [
+    mlp, cnn, transformer, autocast, loader, jit, function, inputs_of_all_kinds, inputs_of_odd_kinds, transformed,
+]  # fmt: skip

@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-# TorchScript and quantized tensors are deprecated.
+# TorchScript and quantized tensors are deprecated, other kinds of tensors are new.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:FutureWarning"),
     pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor:UserWarning"),
+    pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta state:UserWarning"),
+    pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors is in prototype stage:UserWarning"),
+    pytest.mark.filterwarnings("ignore:Failed to save extra arguments for flops computation:UserWarning"),
 ]
 
 SPANS = ("cpu_op", "user_annotation")
