@@ -108,3 +108,26 @@ def test_where_others_can_write(tmp_path: Path, built: Path, mode: int) -> None:
     assert run(PROGRAM, **environment)[0] == SEEN
     (tmp_path / "mindtorch_v2").chmod(mode)
     assert f"{tmp_path / 'mindtorch_v2'} can be written to by others" in by_name(**environment)
+
+
+PARITY = """
+import sys
+import warnings
+warnings.simplefilter("ignore")
+from tests.torch.bridge import programs
+from tests.torch.bridge.both import facts, ours_on_cpu, theirs_on_cpu
+known = ("name", "parent", "thread", "scope", "is_user_annotation")
+for program in programs.mlp, programs.transformer, programs.function, programs.jit:
+    run = program()
+    run()
+    with ours_on_cpu() as ours, theirs_on_cpu() as theirs:
+        run()
+    one, other = ([[event[key] for key in known] for event in facts(prof)] for prof in (ours, theirs))
+    print(one == other, len(one) > 20)
+"""
+
+
+def test_what_is_seen_without_a_library_is_the_same(tmp_path: Path) -> None:
+    """Names, order, nesting, threads and kinds."""
+    output, _ = run(PARITY, PATH=str(tmp_path), CXX="", XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert output == ["True True"] * 4

@@ -63,6 +63,22 @@ def test_an_operator_that_raises_has_ended() -> None:
     assert all(event.is_finished for event in events)
 
 
+def test_a_backward_pass_that_raises_has_ended() -> None:
+    def fail() -> None:
+        raise KeyError("in the middle")
+
+    values = torch.ones(2, requires_grad=True)
+    acts = iter([lambda: None, fail])
+    total = Around.apply(values, lambda: next(acts)()).sum()  # noqa: PLW0108 (the next one, each time)
+    with ours_on_cpu() as prof:
+        with pytest.raises(KeyError, match="in the middle"):
+            total.backward()
+        torch.ones(1)
+    assert "AroundBackward" in names(prof)
+    assert all(event.is_finished for event in prof.events())
+    assert parents(prof)[-3][1] is None
+
+
 def test_toggling() -> None:
     with ours_on_cpu() as prof:
         torch.ones(1)

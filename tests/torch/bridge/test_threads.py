@@ -75,6 +75,40 @@ def test_many_threads_that_end() -> None:
     assert all(event.is_finished for event in prof.events())
 
 
+def test_starting_and_stopping_while_others_work() -> None:
+    """Each recording has whole operators only: what is inside of one is never without it, but at the edges."""
+    leave = threading.Event()
+
+    def work() -> None:
+        while not leave.is_set():
+            torch.ones(2, 3)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        profiles = []
+        for number in range(40):
+            with ours_on_cpu(record_shapes=number % 2 == 0, profile_memory=number % 3 == 0) as prof:
+                torch.zeros(1)
+            profiles.append(prof)
+    finally:
+        leave.set()
+        for thread in threads:
+            thread.join()
+    for number, prof in enumerate(profiles):
+        whole = [event for event in prof.events() if event.name == "aten::ones" and event.is_finished]
+        whole = [event for event in whole if not event.is_cut_at_start]
+        assert {tuple(child.name for child in event.cpu_children) for event in whole} <= {
+            ("aten::empty", "aten::fill_")
+        }
+        if number % 2 == 0:
+            assert {str(event.concrete_inputs[0]) for event in whole if event.concrete_inputs} <= {"[2, 3]"}
+        else:
+            assert not any(event.concrete_inputs for event in whole)
+        assert "aten::zeros" in names(prof)
+
+
 def test_a_thread_that_ends_in_the_middle_of_a_scope() -> None:
     with ours_on_cpu() as prof:
         in_thread(torch.profiler.record_function("open").__enter__)
@@ -133,6 +167,15 @@ def test_work_on_threads_of_pytorchs_own() -> None:
     here, there = (next(event for event in prof.events() if event.name == name) for name in ("aten::exp", "aten::neg"))
     assert here.thread != there.thread
     assert (here.cpu_memory_usage, there.cpu_memory_usage) == (4000, 4000)
+    # A thread that has handed over its result may not have ended its scope yet, which others would see.
+    while names(recording_of_nothing()):
+        pass
+
+
+def recording_of_nothing() -> profile:
+    with ours_on_cpu() as prof:
+        pass
+    return prof
 
 
 @pytest.mark.filterwarnings(FORK)
