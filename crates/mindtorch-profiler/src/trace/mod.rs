@@ -177,6 +177,11 @@ impl Trace {
         self.header.origin.is_file()
     }
 
+    /// Whether what else is known of a device's work has how quickly it moved memory, as a file may have it.
+    pub(crate) fn says_bandwidth(&self, work: &DeviceRow) -> bool {
+        work.extra.checked_sub(1).is_some_and(|extra| self.name(extra).contains("\"memory bandwidth (GB/s)\""))
+    }
+
     /// Whether the session was still running, so that this is only what was recorded so far.
     pub fn is_running(&self) -> bool {
         self.header.is_running

@@ -74,7 +74,7 @@ impl ChromeWriter<'_, '_> {
         self.json.raw(",\"bytes\":");
         self.json.number(work.bytes);
         let ns = work.end - work.start;
-        if (work.extra == 0 || !self.trace.is_of_file()) && ns > 0 && !work.is_cut {
+        if ns > 0 && !work.is_cut && !self.trace.says_bandwidth(work) {
             self.json.raw(",\"memory bandwidth (GB/s)\":");
             self.json.float(work.bytes as f64 / ns as f64);
         }

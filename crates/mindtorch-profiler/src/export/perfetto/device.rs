@@ -79,7 +79,7 @@ impl PerfettoWriter<'_, '_> {
             sequence.uint(out, Key::Bytes, work.bytes);
             let ns = work.end - work.start;
             // A file that the trace was read from says this itself.
-            if (work.extra == 0 || !self.trace.is_of_file()) && ns > 0 && !work.is_cut {
+            if ns > 0 && !work.is_cut && !self.trace.says_bandwidth(work) {
                 sequence.double(out, Key::Bandwidth, work.bytes as f64 / ns as f64);
             }
         }
