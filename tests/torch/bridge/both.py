@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+# Of an older version, it has less.
+A_TORCH_EVENT = torch.autograd.profiler_util.FunctionEvent(0, "", 0, 0, 0)
 # What the run of a program decides.
 RUN_ARGS = {"Ev Idx", "External id", "Record function id"}
 
@@ -42,8 +44,9 @@ def theirs_on_cpu(**options: Any) -> torch.profiler.profile:
 def recorded_together(run: Callable[[], object], *, overloads: bool = False) -> Both:
     """One run, with both profilers looking on."""
     options = {"record_shapes": True, "with_flops": True}
-    configs = (library._ExperimentalConfig(capture_overload_names=overloads) for library in (ours, torch.profiler))
-    our_config, their_config = configs
+    # Older versions of PyTorch do not know of overloads.
+    settings = {"capture_overload_names": True} if overloads else {}
+    our_config, their_config = (library._ExperimentalConfig(**settings) for library in (ours, torch.profiler))
     with (
         ours_on_cpu(**options, experimental_config=our_config) as one,
         theirs_on_cpu(**options, experimental_config=their_config) as other,
@@ -73,7 +76,7 @@ def facts(prof: Any) -> list[dict[str, Any]]:
         "is_user_annotation", "is_python_function", "is_remote", "is_legacy", "activity_type", "node_id", "use_device",
     )  # fmt: skip
     return [
-        {name: getattr(event, name) for name in same}
+        {name: getattr(event, name) for name in same if hasattr(A_TORCH_EVENT, name)}
         | {
             "parent": None if event.cpu_parent is None else places[event.cpu_parent],
             "thread": thread(event.thread),

@@ -81,6 +81,11 @@ def test_streams_do_the_same_work_in_the_same_order(ours: Recorded, torchs: Reco
     assert {"Memcpy HtoD (Pageable -> Device)", "Memcpy HtoD (Pinned -> Device)", "Memset (Device)"} <= names
 
 
+def approximately(value: Any) -> Any:
+    """Torch computes some with seven digits."""
+    return pytest.approx(value, rel=1e-6) if isinstance(value, float) else value
+
+
 def test_work_has_the_same_arguments(ours: Recorded, torchs: Recorded) -> None:
     # Torch estimates none for kernels with more shared memory than a block has unasked.
     left_out = {"External id", "correlation", "est. achieved occupancy %", "memory bandwidth (GB/s)"}
@@ -90,7 +95,7 @@ def test_work_has_the_same_arguments(ours: Recorded, torchs: Recorded) -> None:
         return [{key: value for key, value in event["args"].items() if key not in left_out} for event in work]
 
     for found, expected in zip(arguments(ours), arguments(torchs), strict=True):
-        assert {key: found.get(key) for key in expected} == expected
+        assert {key: approximately(found.get(key)) for key in expected} == expected
 
 
 def test_occupancy_is_that_of_torch_where_it_knows(ours: Recorded, torchs: Recorded) -> None:
