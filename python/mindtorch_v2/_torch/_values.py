@@ -18,14 +18,19 @@ def is_torchs(value: object, name: str) -> bool:
 def experimental_config(config: Any) -> _ExperimentalConfig:
     """Return what PyTorch's settings are here.
 
-    They cannot be read one by one. What they are pickled as has them in the order of the constructor's arguments.
+    They cannot be read one by one, only pickled. Where each is in that differs between versions, so that it is found out
+    with settings of which one is not as usual.
     """
-    import re  # noqa: PLC0415 (it takes time, and few need it)
+    from mindtorch_v2.profiler._configs import _ExperimentalConfig  # noqa: PLC0415 (it takes time, and few need it)
 
-    from mindtorch_v2.profiler._configs import _ExperimentalConfig  # noqa: PLC0415
-
-    signature = (type(config).__init__.__doc__ or "").partition("\n")[0]
-    names = re.findall(r"(\w+): [^=]*? = ", signature)
-    known = vars(_ExperimentalConfig())
-    settings = zip(names, config.__getstate__(), strict=False)
-    return _ExperimentalConfig(**{name: value for name, value in settings if name in known})
+    kind, state = type(config), config.__getstate__()
+    usual = kind().__getstate__()
+    settings: dict[str, Any] = {}
+    for name, value in vars(_ExperimentalConfig()).items():
+        other = {bool: True, list: ["another"], str: "another"}[type(value)]
+        try:
+            changed = kind(**{name: other}).__getstate__()
+        except TypeError:  # an older version, which does not have it
+            continue
+        settings.update((name, state[at]) for at in range(len(usual)) if changed[at] != usual[at])
+    return _ExperimentalConfig(**settings)

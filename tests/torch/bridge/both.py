@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # Of an older version, it has less.
 A_TORCH_EVENT = torch.autograd.profiler_util.FunctionEvent(0, "", 0, 0, 0)
 IS_OLD = not hasattr(A_TORCH_EVENT, "is_python_function")
+NO_OVERLOADS = not hasattr(A_TORCH_EVENT, "overload_name")
 # What the run of a program decides.
 RUN_ARGS = {"Ev Idx", "External id", "Record function id"}
 

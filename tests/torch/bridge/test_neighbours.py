@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import torch
 from tests.torch.bridge import programs
-from tests.torch.bridge.both import facts, ours_on_cpu, recorded_together, theirs_on_cpu
+from tests.torch.bridge.both import NO_OVERLOADS, facts, ours_on_cpu, recorded_together, theirs_on_cpu
 
 from mindtorch_v2 import profiler as ours
 
@@ -89,6 +89,7 @@ def test_an_operator_that_is_open_when_another_wants_more() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.skipif(NO_OVERLOADS, reason="this version has no overloads")
 def test_overloads_are_shown_to_who_asked() -> None:
     config = ours._ExperimentalConfig(capture_overload_names=True)
     values = torch.ones(2)
@@ -168,6 +169,7 @@ def test_pytorch_is_told_that_it_is_recorded() -> None:
     assert not is_told()
 
 
+@pytest.mark.skipif(NO_OVERLOADS, reason="this version has no overloads")
 def test_settings_of_torchs_are_understood() -> None:
     cpu = torch.profiler.ProfilerActivity.CPU
     config = torch.profiler._ExperimentalConfig(capture_overload_names=True)

@@ -10,7 +10,17 @@ import torch
 from tests.profiler import trees
 from tests.profiler.support import trace_of
 from tests.torch.bridge import programs
-from tests.torch.bridge.both import A_TORCH_EVENT, Both, exported, facts, ours_on_cpu, recorded_together, shown, spans
+from tests.torch.bridge.both import (
+    IS_OLD,
+    NO_OVERLOADS,
+    Both,
+    exported,
+    facts,
+    ours_on_cpu,
+    recorded_together,
+    shown,
+    spans,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,7 +95,7 @@ def test_some_program_has_arrows_annotations_and_flops() -> None:
     assert any(0.1 in event["concrete_inputs"] for event in events)
 
 
-@pytest.mark.skipif(not hasattr(A_TORCH_EVENT, "overload_name"), reason="this version of PyTorch has no overloads")
+@pytest.mark.skipif(NO_OVERLOADS, reason="this version of PyTorch has no overloads")
 @pytest.mark.parametrize("program", [programs.transformer, programs.autocast], ids=lambda program: program.__name__)
 def test_overloads(program: Callable[[], Callable[[], None]]) -> None:
     run = program()
@@ -119,6 +129,7 @@ def scopes_with_inputs() -> None:
         tensor.sum()
 
 
+@pytest.mark.skipif(IS_OLD, reason="this version has fewer inputs of scopes")
 def test_inputs_of_scopes(tmp_path: Path) -> None:
     both = recorded_together(scopes_with_inputs)
     ours, theirs = facts(both.ours), facts(both.theirs)
