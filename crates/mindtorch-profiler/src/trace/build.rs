@@ -3,6 +3,7 @@
 use super::columns::{SpanColumns, SpanFlags, Sparse};
 use super::contexts::{Contexts, Place, SpanOfTask};
 use super::details::DetailRow;
+use super::driver_calls::tell_driver_calls;
 use super::evaluations::number_evaluations;
 use super::links::take_forward_stacks;
 use super::names::TraceNames;
@@ -146,6 +147,7 @@ impl TraceBuilder {
             self.add_thread(stream);
         }
         number_evaluations(&mut self.spans, self.names.texts());
+        tell_driver_calls(&mut self.spans, &mut self.names);
         self.resolve_launches(&streams);
         self.spans.spread_devices();
         self.spans.shrink();

@@ -64,8 +64,7 @@ pub(crate) struct SpanColumns {
     pub(crate) line: Sparse<u32>,
     /// For functions that are calls of a module: its number, one higher.
     pub(crate) module: Sparse<u32>,
-    /// The category that a trace which was read has for a span, if it is not that of its kind: index into the trace's names,
-    /// one higher.
+    /// The category of a span, if it is not that of its kind: index into the trace's names, one higher.
     pub(crate) category: Sparse<u32>,
     /// Arguments of a trace that was read which have no column, as members of a JSON object: index into the trace's names,
     /// one higher.

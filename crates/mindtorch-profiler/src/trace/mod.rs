@@ -5,6 +5,7 @@ mod columns;
 mod contexts;
 mod derived;
 mod details;
+mod driver_calls;
 mod evaluations;
 mod event_order;
 mod filter;

@@ -35,6 +35,11 @@ impl<'a> SpanRef<'a> {
         self.trace.spans.kind[self.row]
     }
 
+    /// Torch's name of what it is, if that is not told by its kind: `"cuda_driver"`.
+    pub fn category(&self) -> Option<&'a str> {
+        self.trace.spans.category.get(self.row).checked_sub(1).map(|category| self.trace.name(category))
+    }
+
     /// Whether it is a function of TorchScript.
     pub fn is_script(&self) -> bool {
         self.trace.spans.flags[self.row].is_script()

@@ -103,7 +103,7 @@ fn span_attribute<'py>(py: Python<'py>, view: &TraceView, row: u32, name: &str) 
         "device_resource_id" => some(py, span.thread().os_id),
         "is_python_function" => some(py, is_function),
         "is_user_annotation" => some(py, span.kind() == SpanKind::Annotation),
-        "activity_type" => some(py, activity(span.kind())),
+        "activity_type" => some(py, span.category().unwrap_or_else(|| activity(span.kind()))),
         "flow_id" => some(py, view.flow(row).map_or(0, |flow| flow.id)),
         "flow_type" => some(py, view.flow(row).map_or(0, |flow| flow.kind)),
         "flow_start" => some(py, view.flow(row).is_some_and(|flow| flow.is_start)),
