@@ -500,6 +500,10 @@ impl TraceBuilder {
     }
 
     fn add_device(&mut self, [begin, end, _, device]: Words, head: Head, [launched_by, bytes, _, _]: Words) {
+        // Devices may tell of their work long after it: what was over before the window is no part of it.
+        if end < self.clock.from_ticks {
+            return;
+        }
         let start = self.clock.ns(begin);
         let (device, extra) = unpair(device);
         self.device.push(DeviceRow {

@@ -120,7 +120,7 @@ impl Model {
             }
         }
         let mut device: Vec<&DeviceSpan> = self.device.iter().collect();
-        device.retain(|event| sees(event.order, Capture::DEVICE));
+        device.retain(|event| sees(event.order, Capture::DEVICE) && event.end >= window.from);
         device.sort_by_key(|event| event.thread);
         let device_rows = device.iter().map(|event| {
             let (start, end) = (clip(event.begin), clip(event.end));
