@@ -7,10 +7,11 @@
 
 use libfuzzer_sys::fuzz_target;
 use mindtorch_profiler::{
-    Capture, Device, DeviceSpan, GroupBy, Inputs, ManualClock, Memory, MemoryRole, MemoryUse, Name, Recorder, Session,
-    SpanArgs, SpanId, SpanKind, SpanToken, Stack, TableOptions, ThreadWriter, Trace, WhenFull,
+    Capture, Device, DeviceSpan, DeviceWork, GroupBy, Inputs, ManualClock, Memory, MemoryRole, MemoryUse, Name,
+    Recorder, Session, SpanArgs, SpanId, SpanKind, SpanToken, Stack, TableOptions, ThreadWriter, Trace, WhenFull,
 };
 
+const WORK: [DeviceWork; 4] = [DeviceWork::Kernel, DeviceWork::Copy, DeviceWork::Set, DeviceWork::Sync];
 const KINDS: [SpanKind; 5] =
     [SpanKind::Op, SpanKind::Backward, SpanKind::Annotation, SpanKind::Runtime, SpanKind::Function];
 /// Enough to fill the least memory that a recording may have.
@@ -177,9 +178,10 @@ impl Program {
                 stream: bytes.number() as u16,
                 begin: self.recorder.ticks_at(bytes.number()),
                 end: self.recorder.ticks_at(bytes.number()),
-                is_copy: bytes.flag(),
+                work: WORK[usize::from(bytes.byte()) % WORK.len()],
                 bytes: bytes.number(),
                 launched_by: self.last.filter(|_| bytes.flag()),
+                extra: if bytes.flag() { Name::new("\"grid\":[1,1,1]") } else { Name::EMPTY },
             }),
             12 => self.clock.advance(bytes.number() >> 18),
             13 if self.started < MOST_SESSIONS => self.start(bytes),
