@@ -18,8 +18,8 @@ def is_torchs(value: object, name: str) -> bool:
 def experimental_config(config: Any) -> _ExperimentalConfig:
     """Return what PyTorch's settings are here.
 
-    They cannot be read one by one, only pickled. Where each is in that differs between versions, so that it is found out
-    with settings of which one is not as usual.
+    They cannot be read one by one, only pickled. Where each is in that differs between versions, so that it is found
+    out with settings of which one is not as usual.
     """
     from mindtorch_v2.profiler._configs import _ExperimentalConfig  # noqa: PLC0415 (it takes time, and few need it)
 
