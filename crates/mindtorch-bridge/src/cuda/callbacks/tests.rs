@@ -39,6 +39,7 @@ fn session() -> Session {
 
 #[test]
 fn a_kernel_finds_the_call_that_launched_it() {
+    let _turn = fake::take();
     let session = session();
     call(RUNTIME, OUTER, ENTERS, 1001);
     call(RUNTIME, LAUNCH, ENTERS, 1002);
@@ -55,6 +56,7 @@ fn a_kernel_finds_the_call_that_launched_it() {
 
 #[test]
 fn what_the_runtime_does_by_the_driver_is_its_call() {
+    let _turn = fake::take();
     let session = session();
     call(RUNTIME, LAUNCH, ENTERS, 2001);
     call(DRIVER, LAUNCH, ENTERS, 2002);
@@ -79,6 +81,7 @@ fn what_the_runtime_does_by_the_driver_is_its_call() {
 
 #[test]
 fn what_is_not_shown_or_was_not_begun_is_not_recorded() {
+    let _turn = fake::take();
     let session = session();
     call(RUNTIME, QUIET, ENTERS, 3001);
     call(RUNTIME, QUIET, EXITS, 3001);
@@ -96,6 +99,7 @@ fn what_is_not_shown_or_was_not_begun_is_not_recorded() {
 
 #[test]
 fn calls_end_with_the_one_around_them() {
+    let _turn = fake::take();
     let session = session();
     call(RUNTIME, OUTER, ENTERS, 4001);
     call(RUNTIME, LAUNCH, ENTERS, 4002);
@@ -106,6 +110,7 @@ fn calls_end_with_the_one_around_them() {
 
 #[test]
 fn a_call_whose_end_was_not_told_is_over_when_cupti_is_subscribed_to_anew() {
+    let _turn = fake::take();
     let session = session();
     call(RUNTIME, LAUNCH, ENTERS, 5001);
     begin_subscription();
@@ -119,6 +124,7 @@ fn a_call_whose_end_was_not_told_is_over_when_cupti_is_subscribed_to_anew() {
 
 #[test]
 fn of_the_driver_that_which_asks_for_work_is_shown() {
+    let _turn = fake::take();
     for name in ["cuLaunchKernel", "cuLaunchKernelEx_ptsz", "cuGraphLaunch", "cuMemcpyHtoDAsync_v2", "cuMemsetD8Async"]
     {
         assert!(is_shown_of_driver(name), "{name}");
