@@ -2,8 +2,8 @@
 //!
 //! PyTorch tells observers what it does, in terms of C++ structs that differ from one version to the next. So a shim, a
 //! small library that is built for the very version that is installed, reads them, and calls the functions of a table that
-//! this crate gives it ([`abi`]). Operators become spans here ([`ops`], [`inputs`]), and so does nothing else: the shim is
-//! asked to observe only while someone records ([`shim::Bridge::sync`]). What NVIDIA's GPUs do is asked of CUPTI ([`cuda`]).
+//! this crate gives it (`abi`). Operators become spans here (`ops`, `inputs`), and so does nothing else: the shim is
+//! asked to observe only while someone records ([`Bridge::sync`]). What NVIDIA's GPUs do is asked of CUPTI (`cuda`).
 
 mod abi;
 mod canary;
