@@ -15,9 +15,11 @@ struct Entry {
     address: usize,
     text: CString,
     name: Name,
+    /// Whether other texts were there, too: those of nodes are made for each run.
+    is_used_again: bool,
 }
 
-const ENTRIES: usize = 512;
+const ENTRIES: usize = 1024;
 
 impl NameCache {
     pub(crate) const fn new() -> Self {
@@ -32,12 +34,16 @@ impl NameCache {
     pub(crate) unsafe fn of(&mut self, text: *const c_char) -> Name {
         // Aligned strings differ in their middle bits.
         let place = (text.addr() >> 3 ^ text.addr() >> 12) % ENTRIES;
-        if let Some(entry) = self.0.get(place)
+        if let Some(entry) = self.0.get_mut(place)
             && entry.address == text.addr()
-            // SAFETY: both are strings.
-            && unsafe { libc::strcmp(text, entry.text.as_ptr()) } == 0
         {
-            return entry.name;
+            // SAFETY: both are strings.
+            if !entry.is_used_again && unsafe { libc::strcmp(text, entry.text.as_ptr()) } == 0 {
+                return entry.name;
+            }
+            entry.is_used_again = true;
+            // SAFETY: by the caller.
+            return name_of(unsafe { CStr::from_ptr(text) });
         }
         // SAFETY: by the caller.
         self.add(place, unsafe { CStr::from_ptr(text) })
@@ -45,14 +51,18 @@ impl NameCache {
 
     #[cold]
     fn add(&mut self, place: usize, text: &CStr) -> Name {
-        let name = Name::new(&text.to_string_lossy());
+        let name = name_of(text);
         if self.0.is_empty() {
-            let none = Entry { address: 0, text: CString::default(), name: Name::EMPTY };
+            let none = Entry { address: 0, text: CString::default(), name: Name::EMPTY, is_used_again: false };
             self.0.resize(ENTRIES, none);
         }
-        self.0[place] = Entry { address: text.as_ptr().addr(), text: text.to_owned(), name };
+        self.0[place] = Entry { address: text.as_ptr().addr(), text: text.to_owned(), name, is_used_again: false };
         name
     }
+}
+
+fn name_of(text: &CStr) -> Name {
+    Name::new(&text.to_string_lossy())
 }
 
 #[cfg(test)]
@@ -69,6 +79,8 @@ mod tests {
         assert_eq!(name(&buffer), Name::new("aten::add"));
         buffer[7] = b'n';
         assert_eq!(name(&buffer), Name::new("aten::and"));
+        buffer[7] = b'd';
+        assert_eq!(name(&buffer), Name::new("aten::add"));
         assert_eq!(name(b"\0"), Name::EMPTY);
     }
 }
