@@ -62,7 +62,7 @@ count-where: ## Show which functions the instructions of CASE="a + b: session" a
 count-python: $(VENV)/.installed ## Count the instructions that an event takes in Python.
 	@$(NEED_VALGRIND) && $(BIN)/python benches/instructions.py
 
-bench: $(TORCH_VENV)/.installed ## Measure the profiler beside PyTorch's and others, in some 17 minutes; BENCH=--quick: in 4.
+bench: $(TORCH_VENV)/.installed ## Measure the profiler beside PyTorch's and others, in some 22 minutes; BENCH=--quick: in 5.
 	mkdir -p $(BENCH_OUTPUT)
 	$(CARGO) bench -p mindtorch-benches -- $(filter --quick,$(BENCH)) --json "$(CURDIR)/$(BENCH_OUTPUT)/engine.json" >&2
 	$(TORCH_VENV)/bin/python -m benches.costs --engine $(BENCH_OUTPUT)/engine.json --out $(BENCH_OUTPUT)/costs.json $(BENCH)
