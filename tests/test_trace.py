@@ -175,6 +175,13 @@ def test_filters_choose_what_is_written(prof: profile) -> None:
     first = next(event for event in prof.events() if event.name == "step").time_range
     within = written(time_range_us=(first.start, first.end))
     assert 0 < len(within) < len(everything)
+    assert written(thread=threading.get_native_id()) == written(thread=["x*", threading.get_native_id()])
+    assert {event["tid"] for event in written(thread=threading.get_native_id())} == {threading.get_native_id()}
+    assert written(thread="no such thread") == []
+    depths = [len(written(max_depth=depth)) for depth in (1, 2, 3)]
+    assert 0 < depths[0] < depths[1] < depths[2] < len(everything)
+    assert "aten::addmm" not in {event["name"] for event in written(max_depth=1)}
+    assert written(max_depth=1000) == everything
 
 
 @pytest.mark.parametrize(
@@ -190,6 +197,10 @@ def test_filters_choose_what_is_written(prof: profile) -> None:
         ({"time_range_us": (2, 1)}, ValueError, "2, 1"),
         ({"time_range_us": 7}, TypeError, "7"),
         ({"time_range_us": (float("nan"), 1)}, ValueError, "nan"),
+        ({"thread": 1.5}, TypeError, "1.5"),
+        ({"thread": []}, TypeError, "thread"),
+        ({"max_depth": 0}, ValueError, "0"),
+        ({"max_depth": "1"}, TypeError, "'1'"),
     ],
 )
 def test_a_filter_that_makes_no_sense_is_named(
@@ -267,9 +278,9 @@ def test_exports_of_several_threads_do_not_disturb_each_other(prof: profile) -> 
 
 
 def test_exports_of_a_profiler_that_recorded_nothing_say_so(tmp_path: Path) -> None:
-    for write in ("export_perfetto_trace", "export_speedscope", "export_flame_graph", "export_parquet"):
+    for file in ("perfetto_trace", "speedscope", "flame_graph", "report", "parquet"):
         with pytest.raises(RuntimeError, match="Profiler must be"):
-            getattr(profile(), write)(tmp_path / "x")
+            getattr(profile(), f"export_{file}")(tmp_path / "x")
     with pytest.raises(RuntimeError, match="Profiler must be"):
         profile().trace()
     assert not list(tmp_path.iterdir())

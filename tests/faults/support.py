@@ -53,6 +53,7 @@ EXPORTS: dict[str, Export] = {
     "perfetto": Export(".pftrace", lambda prof, path: prof.export_perfetto_trace(path)),
     "speedscope": Export(".speedscope.json", lambda prof, path: prof.export_speedscope(path)),
     "flame graph": Export(".svg", lambda prof, path: prof.export_flame_graph(path)),
+    "report": Export(".html", lambda prof, path: prof.export_report(path)),
     "stacks": Export(".txt", lambda prof, path: prof.export_stacks(path)),
     "parquet": Export(".parquet", lambda prof, path: prof.export_parquet(path)),
     "averages": Export(".parquet", lambda prof, path: prof.key_averages().export_parquet(path)),

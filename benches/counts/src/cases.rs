@@ -1,9 +1,10 @@
 //! What is counted. The part of a name before the colon is what happens, the part after it who looks on.
 
 use mindtorch::{Tensor, ops};
+use mindtorch_bridge::{PlayedOp, play_memory};
 use mindtorch_profiler::{
-    Device, DeviceSpan, DeviceWork, Inputs, Memory, MemoryRole, Name, Recorder, SessionBuilder, Span, SpanArgs,
-    SpanKind, Stack, counter, device_span, mark, memory, record_function,
+    Device, DeviceSpan, Inputs, Memory, MemoryRole, Name, Recorder, SessionBuilder, Span, SpanArgs, SpanKind, Stack,
+    counter, device_span, mark, memory, record_function,
 };
 
 /// Makes an event.
@@ -66,6 +67,11 @@ pub(crate) const CASES: &[Case] = &[
     Case::on("counter: session", value, plain),
     Case::off("mark: no session", milestone),
     Case::on("mark: session", milestone, plain),
+    Case::on("PyTorch's operator: session", torch_op, plain),
+    Case::on("PyTorch's operator: record_shapes", torch_op_with_inputs, |session| session.record_shapes(true)),
+    Case::on("PyTorch's operator: with_flops", torch_op_with_inputs, |session| session.with_flops(true)),
+    Case::on("PyTorch's backward node: session", torch_node, plain),
+    Case::on("PyTorch's memory: profile_memory", torch_memory, |session| session.profile_memory(true)),
     Case::off("a + b: no session", sum),
     Case::on("a + b: session", sum, plain),
     Case::on("a + b: record_shapes", sum, |session| session.record_shapes(true)),
@@ -146,17 +152,7 @@ fn allocation() -> Box<Event> {
 
 fn kernel() -> Box<Event> {
     let now = Recorder::global().now();
-    let kernel = DeviceSpan {
-        name: Name::new("add_kernel"),
-        device: 0,
-        stream: 0,
-        begin: now,
-        end: now,
-        work: DeviceWork::Kernel,
-        bytes: 0,
-        launched_by: None,
-        extra: Name::EMPTY,
-    };
+    let kernel = DeviceSpan::kernel(Name::new("add_kernel"), now, now);
     Box::new(move || device_span(&kernel))
 }
 
@@ -168,6 +164,25 @@ fn value() -> Box<Event> {
 fn milestone() -> Box<Event> {
     let name = Name::new("epoch");
     Box::new(move || mark(name))
+}
+
+fn torch_op() -> Box<Event> {
+    let op = PlayedOp::new("aten::add");
+    Box::new(move || op.run())
+}
+
+fn torch_op_with_inputs() -> Box<Event> {
+    let op = PlayedOp::new("aten::add").given_two_matrices(4, 4);
+    Box::new(move || op.run())
+}
+
+fn torch_node() -> Box<Event> {
+    let node = PlayedOp::new("AddBackward0").backward(7);
+    Box::new(move || node.run())
+}
+
+fn torch_memory() -> Box<Event> {
+    Box::new(|| play_memory(0x1000, 64, 64))
 }
 
 fn square() -> Tensor {

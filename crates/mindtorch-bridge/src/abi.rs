@@ -5,7 +5,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Of both tables.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 4;
 
 /// The name under which a shim gives its table for the recorder's.
 pub(crate) const ENTRY: &std::ffi::CStr = c"mindtorch_bridge";
@@ -47,7 +47,8 @@ pub(crate) struct Shim {
     pub(crate) torch: extern "C" fn() -> *const c_char,
     pub(crate) observe: extern "C" fn(bool, bool) -> u64,
     pub(crate) ignore: extern "C" fn(u64),
-    pub(crate) watch_memory: extern "C" fn() -> bool,
-    pub(crate) unwatch_memory: extern "C" fn() -> bool,
+    pub(crate) want_memory: extern "C" fn(bool),
+    pub(crate) take_place: extern "C" fn(bool, bool) -> bool,
+    pub(crate) leave_place: extern "C" fn(bool),
     pub(crate) type_name: extern "C" fn(u8) -> *const c_char,
 }

@@ -6,9 +6,9 @@
 #![expect(unsafe_code, reason = "functions of C++ are called by their exported names")]
 
 use crate::abi::{Op, Shim, VERSION};
+use crate::loader::{Library, function, path_text};
 use crate::ops;
 use std::ffi::{CStr, CString, c_char, c_void};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -32,11 +32,19 @@ struct Callback {
     needs_ids: bool,
 }
 
+const ADD_CALLBACK: &CStr = c"_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE";
+const REMOVE_CALLBACK: &CStr = c"_ZN2at14removeCallbackEm";
+const NAME: &CStr = c"_ZNK2at14RecordFunction4nameEv";
+
+type AddCallback = unsafe extern "C" fn(Callback) -> u64;
+type RemoveCallback = unsafe extern "C" fn(u64);
+type NameOf = unsafe extern "C" fn(*const c_void) -> *const c_char;
+
 /// What `libtorch` exports.
 struct Exports {
-    add_callback: unsafe extern "C" fn(Callback) -> u64,
-    remove_callback: unsafe extern "C" fn(u64),
-    name: unsafe extern "C" fn(*const c_void) -> *const c_char,
+    add_callback: AddCallback,
+    remove_callback: RemoveCallback,
+    name: NameOf,
     version: CString,
 }
 
@@ -44,7 +52,7 @@ static EXPORTS: OnceLock<Exports> = OnceLock::new();
 /// The observers that are there.
 static HANDLES: Mutex<Vec<u64>> = Mutex::new(Vec::new());
 
-static SHIM: Shim = Shim { version: VERSION, torch, observe, ignore, watch_memory, unwatch_memory, type_name };
+static SHIM: Shim = Shim { version: VERSION, torch, observe, ignore, want_memory, take_place, leave_place, type_name };
 
 /// What a shim would do, as far as `libtorch` itself can.
 pub(crate) fn shim(library: &Path, version: &str) -> Result<&'static Shim, String> {
@@ -57,35 +65,18 @@ pub(crate) fn shim(library: &Path, version: &str) -> Result<&'static Shim, Strin
 
 impl Exports {
     fn of(library: &Path, version: &str) -> Result<Self, String> {
-        let path = CString::new(library.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
         let version = CString::new(version).map_err(|error| error.to_string())?;
-        // SAFETY: the path is a string. The library is one that is loaded; nothing of it is run.
-        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
-        if handle.is_null() {
-            return Err(format!("{} is not loaded", library.display()));
-        }
-        let find = |name: &CStr| {
-            // SAFETY: the library is open, and the name a string.
-            let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
-            if found.is_null() {
-                Err(format!("{} has no {}", library.display(), name.to_string_lossy()))
-            } else {
-                Ok(found)
-            }
-        };
+        let torch =
+            Library::loaded(&path_text(library)?).map_err(|_| format!("{} is not loaded", library.display()))?;
+        let missing = |name: &CStr| format!("{} has no {}", library.display(), name.to_string_lossy());
         // SAFETY: these are the names of functions with these arguments: a struct by value, which for its size is passed in
         // memory by both languages; a number; and the address of an object.
         unsafe {
             Ok(Self {
-                add_callback: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(Callback) -> u64>(find(
-                    c"_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE",
-                )?),
-                remove_callback: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(u64)>(find(
-                    c"_ZN2at14removeCallbackEm",
-                )?),
-                name: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const c_void) -> *const c_char>(find(
-                    c"_ZNK2at14RecordFunction4nameEv",
-                )?),
+                add_callback: function!(torch, ADD_CALLBACK, AddCallback).ok_or_else(|| missing(ADD_CALLBACK))?,
+                remove_callback: function!(torch, REMOVE_CALLBACK, RemoveCallback)
+                    .ok_or_else(|| missing(REMOVE_CALLBACK))?,
+                name: function!(torch, NAME, NameOf).ok_or_else(|| missing(NAME))?,
                 version,
             })
         }
@@ -96,10 +87,14 @@ extern "C" fn torch() -> *const c_char {
     EXPORTS.get().map_or(std::ptr::null(), |exports| exports.version.as_ptr())
 }
 
-/// Observes each kind on its own. The handle is any number but 0.
+/// Observes each kind on its own, always in the same way: it is the same handle each time.
 extern "C" fn observe(_inputs: bool, _overloads: bool) -> u64 {
+    const HANDLE: u64 = 1;
     let Some(exports) = EXPORTS.get() else { return 0 };
     let mut handles = HANDLES.lock().unwrap_or_else(PoisonError::into_inner);
+    if !handles.is_empty() {
+        return HANDLE;
+    }
     let mut add = |scopes: &[usize], start| {
         let mut callback = Callback {
             start,
@@ -118,7 +113,7 @@ extern "C" fn observe(_inputs: bool, _overloads: bool) -> u64 {
     add(&[BACKWARD], start::<BACKWARD>);
     add(&[SCRIPT], start::<SCRIPT>);
     add(&[USER], start::<USER>);
-    1
+    HANDLE
 }
 
 extern "C" fn ignore(_handle: u64) {
@@ -157,14 +152,14 @@ extern "C" fn end(function: *const c_void, _context: *mut c_void) {
     ops::end(function);
 }
 
-/// Nothing to see: whoever asks for memory was told when this was loaded.
-extern "C" fn watch_memory() -> bool {
+/// There is none to see without a shim: whoever asks for it was told when this was loaded.
+extern "C" fn want_memory(_memory: bool) {}
+
+extern "C" fn take_place(_inputs: bool, _asks_for_memory: bool) -> bool {
     true
 }
 
-extern "C" fn unwatch_memory() -> bool {
-    false
-}
+extern "C" fn leave_place(_even_with_memory: bool) {}
 
 extern "C" fn type_name(_: u8) -> *const c_char {
     std::ptr::null()

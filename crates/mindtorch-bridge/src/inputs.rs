@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 pub(crate) const TENSOR: u64 = 0;
 pub(crate) const UNSTRIDED: u64 = 1;
 const LIST: u64 = 2;
-const INT: u64 = 4;
+pub(crate) const INT: u64 = 4;
 const FLOAT: u64 = 5;
 const BOOL: u64 = 6;
 pub(crate) const INTS: u64 = 7;
@@ -18,6 +18,11 @@ const BOOLS: u64 = 9;
 const TEXT: u64 = 10;
 /// A text that the next input has for a keyword. These come last.
 const KEYWORD: u64 = 11;
+
+/// The first word of an input.
+pub(crate) const fn first_word(kind: u64, dtype: u64, count: u64) -> u64 {
+    kind | dtype << 8 | count << 16
+}
 
 static TYPES: OnceLock<Vec<Name>> = OnceLock::new();
 

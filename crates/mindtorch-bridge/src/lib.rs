@@ -12,11 +12,14 @@ mod exported;
 mod flops;
 mod input_cache;
 mod inputs;
+mod loader;
 mod memory;
 mod names;
 mod ops;
+mod played;
 mod shim;
 mod thread;
 
 pub use canary::{SeenOp, canary};
+pub use played::{PlayedOp, play_memory};
 pub use shim::{Bridge, BridgeError};

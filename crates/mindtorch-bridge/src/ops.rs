@@ -4,7 +4,6 @@
 
 use crate::abi::Op;
 use crate::canary;
-use crate::flops;
 use crate::thread::Thread;
 use mindtorch_profiler::{Capture, Span, SpanArgs, SpanKind, capture};
 use std::ffi::c_void;
@@ -39,12 +38,21 @@ pub(crate) unsafe extern "C" fn begin(key: *const c_void, op: *const Op) {
 pub(crate) extern "C" fn end(key: *const c_void) {
     let _ = catch_unwind(|| {
         Thread::with(|thread| {
-            // It is the last that began, unless one has ended elsewhere. If it is not there, it began before anyone recorded.
-            if let Some(at) = thread.open.iter().rposition(|(known, _)| *known == key.addr()) {
-                thread.open.drain(at..);
+            // It is the last that began, unless one has ended elsewhere.
+            match thread.open.last() {
+                Some(&(last, _)) if last == key.addr() => drop(thread.open.pop()),
+                _ => end_earlier(thread, key.addr()),
             }
         });
     });
+}
+
+/// Ends an operator and those that began in it. If it is not there, it began before anyone recorded.
+#[cold]
+fn end_earlier(thread: &mut Thread, key: usize) {
+    if let Some(at) = thread.open.iter().rposition(|&(known, _)| known == key) {
+        thread.open.truncate(at);
+    }
 }
 
 /// # Safety
@@ -70,8 +78,11 @@ pub(crate) unsafe extern "C" fn end_anywhere(span: *mut c_void) {
     }
 }
 
+/// What few operations need is apart, so that the others need not go around it.
+///
 /// # Safety
 /// What the operation points to is good for this call.
+#[inline(always)]
 unsafe fn begin_span(thread: &mut Thread, op: &Op) -> Span {
     // SAFETY: by the caller.
     let (name, words) = unsafe { (thread.names.of(op.name), words(op)) };
@@ -85,11 +96,12 @@ unsafe fn begin_span(thread: &mut Thread, op: &Op) -> Span {
     };
     let mut args = SpanArgs::new(kind, name);
     if !words.is_empty() {
-        args = args.inputs(thread.inputs.of(words));
+        let known = thread.inputs.of(words);
+        args = args.inputs(known.inputs);
         if capture().contains(Capture::FLOPS) {
-            let count = flops::count(&name.text(), words);
-            if count > 0 {
-                args = args.flops(count);
+            let flops = known.flops(name, words);
+            if flops > 0 {
+                args = args.flops(flops);
             }
         }
     }

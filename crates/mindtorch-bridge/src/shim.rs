@@ -3,15 +3,14 @@
 #![expect(unsafe_code, reason = "a library that is loaded at run time is called through pointers")]
 
 use crate::abi::{ENTRY, Entry, Recorder, Shim, VERSION};
+use crate::loader::{Library, function, path_text, text};
 use crate::{exported, inputs, memory, ops};
 use mindtorch_profiler::{Capture, capture};
-use std::ffi::{CStr, CString, c_char};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-static RECORDER: Recorder = Recorder {
+pub(crate) static RECORDER: Recorder = Recorder {
     version: VERSION,
     begin: ops::begin,
     end: ops::end,
@@ -30,7 +29,6 @@ pub struct Bridge {
     /// Whether what it says was found to be true.
     is_trusted: AtomicBool,
     observing: Mutex<Option<Observing>>,
-    keeps_overloads: AtomicBool,
 }
 
 impl std::fmt::Debug for Shim {
@@ -97,13 +95,13 @@ impl Bridge {
             return Err(BridgeError::Version { path: shown });
         };
         // SAFETY: a shim's strings are literals.
-        let built_for = unsafe { string((shim.torch)()) }.unwrap_or_default();
+        let built_for = unsafe { text((shim.torch)()) }.unwrap_or_default();
         if built_for != torch {
             return Err(BridgeError::Torch { path: shown, built_for, installed: torch.to_owned() });
         }
         let type_name = |number: u8| {
             // SAFETY: as above, or none.
-            unsafe { string((shim.type_name)(number)) }
+            unsafe { text((shim.type_name)(number)) }
         };
         inputs::set_types(&(0..=u8::MAX).map(|number| type_name(number).unwrap_or_default()).collect::<Vec<_>>());
         Ok(Self::init(shim, torch))
@@ -125,7 +123,6 @@ impl Bridge {
             torch: torch.to_owned(),
             is_trusted: AtomicBool::new(false),
             observing: Mutex::new(None),
-            keeps_overloads: AtomicBool::new(false),
         })
     }
 
@@ -149,50 +146,63 @@ impl Bridge {
         &self.torch
     }
 
-    /// Observes what someone records, and nothing when nobody does. To be called after each change of what is recorded.
+    /// Observes what someone records, and nothing when nobody does. To be called after each change of what is recorded, on the
+    /// thread that changed it.
     pub fn sync(&self) {
+        let mut observing = self.lock();
+        // Read here, so that of two threads the later one has the last word.
         let wanted = if self.is_trusted() { capture() } else { Capture::NONE };
-        let (inputs, overloads) = (ops::wants_inputs(wanted), self.keeps_overloads.load(Ordering::Relaxed));
-        self.observe(wanted.contains(Capture::CPU).then_some((inputs, overloads)));
-        // One that was paused may go on. If another profiler has the place now, that is not to be helped.
-        if wanted.contains(Capture::MEMORY) {
-            self.watch_memory();
+        let inputs = ops::wants_inputs(wanted);
+        let [is_host_recorded, memory, overloads] =
+            [Capture::CPU, Capture::MEMORY, Capture::OVERLOADS].map(|flag| wanted.contains(flag));
+        self.observe(&mut observing, is_host_recorded.then_some((inputs, overloads)));
+        (self.shim.want_memory)(memory);
+        // If another profiler has the place now, that is not to be helped.
+        if is_host_recorded || memory {
+            (self.shim.take_place)(inputs, false);
         } else {
-            (self.shim.unwatch_memory)();
+            (self.shim.leave_place)(true);
         }
     }
 
     /// Observes, with inputs and overloads or without, or does not.
-    fn observe(&self, wanted: Option<(bool, bool)>) {
-        let mut observing = self.lock();
+    fn observe(&self, observing: &mut Option<Observing>, wanted: Option<(bool, bool)>) {
         if observing.map(|now| (now.inputs, now.overloads)) == wanted {
             return;
         }
-        if let Some(old) = observing.take() {
-            (self.shim.ignore)(old.handle);
-        }
+        let old = observing.take();
         if let Some((inputs, overloads)) = wanted {
             let handle = (self.shim.observe)(inputs, overloads);
             *observing = (handle != 0).then_some(Observing { handle, inputs, overloads });
+        }
+        // Only now, so that nothing is missed which other threads begin meanwhile.
+        if let Some(old) = old
+            && observing.is_none_or(|now| now.handle != old.handle)
+        {
+            (self.shim.ignore)(old.handle);
         }
     }
 
     /// Runs `run` with the shim observing, whatever is recorded.
     pub fn observed<T>(&self, run: impl FnOnce() -> T) -> T {
-        self.observe(Some((true, false)));
+        self.observe(&mut self.lock(), Some((true, false)));
         let result = run();
         self.sync();
         result
     }
 
-    /// Whether overloads are asked for, from now on.
-    pub fn keep_overloads(&self, keep: bool) {
-        self.keeps_overloads.store(keep, Ordering::Relaxed);
+    /// Asks for the memory of this thread, of which one profiler is told: false if that is another one.
+    pub fn ask_for_memory(&self) -> bool {
+        let _alone = self.lock();
+        (self.shim.take_place)(ops::wants_inputs(capture()), true)
     }
 
-    /// Sees the memory of this thread, and of those that work for it, from now on. False if another profiler does.
-    pub fn watch_memory(&self) -> bool {
-        (self.shim.watch_memory)()
+    /// Makes room for another profiler on this thread until [`Self::sync`]. If the thread has asked for memory, only if so.
+    pub fn give_way(&self, even_with_memory: bool) {
+        // What has the place may be of a recording that is over: stopped on another thread, or left behind by a fork.
+        self.sync();
+        let _alone = self.lock();
+        (self.shim.leave_place)(even_with_memory);
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Observing>> {
@@ -202,30 +212,10 @@ impl Bridge {
 
 /// Loads a library, and gives the table that it has for ours.
 fn open(path: &Path) -> Result<Option<&'static Shim>, String> {
-    let path = CString::new(path.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
-    // SAFETY: the path is a string. Loading runs what the library wants to run at its start, which for a shim is nothing.
-    let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-    if library.is_null() {
-        return Err(loader_error());
-    }
-    // SAFETY: the library was opened, and the name is a string.
-    let entry = unsafe { libc::dlsym(library, ENTRY.as_ptr()) };
-    if entry.is_null() {
-        return Err(loader_error());
-    }
-    // SAFETY: what a shim has under this name is such a function. It gives a table that is good for as long as the library is
-    // loaded, which is for ever, or nothing.
-    Ok(unsafe { std::mem::transmute::<*mut libc::c_void, Entry>(entry)(&raw const RECORDER).as_ref() })
-}
-
-fn loader_error() -> String {
-    // SAFETY: what the loader says is a string that is good until it is next asked for something, or nothing.
-    unsafe { string(libc::dlerror()) }.unwrap_or_else(|| "the system does not say why".to_owned())
-}
-
-/// # Safety
-/// It is a string, or null.
-unsafe fn string(text: *const c_char) -> Option<String> {
-    // SAFETY: by the caller.
-    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+    let library = Library::open(&path_text(path)?)?;
+    // SAFETY: what a shim has under this name is such a function.
+    let entry = unsafe { function!(library, ENTRY, Entry) };
+    let entry = entry.ok_or_else(|| format!("it has no {}", ENTRY.to_string_lossy()))?;
+    // SAFETY: it gives a table that is good for as long as the library is loaded, which is for ever, or nothing.
+    Ok(unsafe { entry(&raw const RECORDER).as_ref() })
 }

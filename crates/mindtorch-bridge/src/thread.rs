@@ -53,11 +53,14 @@ impl Thread {
     }
 
     /// The recorder's number of PyTorch's `thread`; 0 if that has recorded nothing.
+    #[inline]
     pub(crate) fn number_of(&mut self, thread: u64) -> u32 {
         let (latest, number) = self.latest;
-        if latest == thread && number != 0 {
-            return number;
-        }
+        if latest == thread && number != 0 { number } else { self.look_up(thread) }
+    }
+
+    #[cold]
+    fn look_up(&mut self, thread: u64) -> u32 {
         let numbers = NUMBERS.read().unwrap_or_else(PoisonError::into_inner);
         let number = numbers.as_ref().and_then(|numbers| numbers.get(&thread)).copied().unwrap_or(0);
         self.latest = (thread, number);

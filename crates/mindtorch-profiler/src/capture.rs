@@ -31,9 +31,11 @@ impl Capture {
     pub const MEMORY: Self = Self(1 << 4);
     /// Floating-point operations of an operator.
     pub const FLOPS: Self = Self(1 << 5);
+    /// The names of operators' overloads.
+    pub const OVERLOADS: Self = Self(1 << 6);
     /// Which tensors an operator takes and gives. No session asks for it: it is there for those who keep such a log
     /// themselves ([`Recorder::watch`](crate::Recorder::watch)) and shall cost nothing while they do not.
-    pub const TENSORS: Self = Self(1 << 6);
+    pub const TENSORS: Self = Self(1 << 7);
 
     /// All that a session can ask for.
     pub(crate) const ALL: Self = Self(Self::TENSORS.0 - 1);

@@ -128,7 +128,8 @@ pub use error::Error;
 #[cfg(feature = "arrow")]
 pub use export::{ArrowArray, ArrowArrayStream, ArrowSchema, DataFrame};
 pub use export::{
-    ChromeTrace, PerfettoTrace, StackMetric, TimelineForm, frame_parts, open_patiently, set_interruption, write_file,
+    ChromeTrace, MergedChromeTrace, PerfettoTrace, RankLabel, StackMetric, TimelineForm, frame_parts, open_patiently,
+    set_interruption, write_file,
 };
 pub use flops::flops;
 pub use inputs::{Input, Inputs, InputsEncoder, float_text};
@@ -143,8 +144,10 @@ pub use recorder::{
     set_context_source, thread_number,
 };
 pub use session::{OpenScope, Recording, Session, SessionBuilder};
-pub use stats::{Average, Averages, GroupBy, SortKey, TableOptions, TimeUnit, UnknownSortKey};
+pub use stats::{
+    Average, Averages, GroupBy, SortKey, TableForm, TableOptions, TimeUnit, UnknownSortKey, format_memory, format_time,
+};
 pub use trace::{
     DeviceKind, DeviceSpanRef, EventKind, EventOrder, Filter, MemoryAction, MemoryBlock, MemoryCategory, MemoryEvent,
-    MemoryPeak, MemoryRow, MemoryTimeline, MemoryUsage, Recovered, SpanRef, ThreadRow, Trace, TraceEvent,
+    MemoryPeak, MemoryRow, MemoryTimeline, MemoryUsage, RankRow, Recovered, SpanRef, ThreadRow, Trace, TraceEvent,
 };

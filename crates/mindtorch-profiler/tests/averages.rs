@@ -1,8 +1,8 @@
 //! Averages and tables: sums against known times, and torch's text.
 
 use mindtorch_profiler::{
-    Device, DeviceSpan, DeviceWork, GroupBy, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Session,
-    SessionBuilder, SortKey, SpanArgs, SpanKind, Stack, TableOptions, ThreadWriter, TimeUnit, Trace, memory,
+    Device, DeviceSpan, GroupBy, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Session, SessionBuilder,
+    SortKey, SpanArgs, SpanKind, Stack, TableOptions, ThreadWriter, TimeUnit, Trace, memory,
 };
 
 /// A recorder whose clock the test moves, with a session and one thread.
@@ -139,17 +139,7 @@ fn memory_and_device_time_reach_the_spans_around_them() {
             let end = scene.recorder.now();
             let launched_by = Some(launch.id());
             let name = Name::new("gemm");
-            scene.thread.device_span(&DeviceSpan {
-                name,
-                device: 0,
-                stream: 3,
-                begin,
-                end,
-                work: DeviceWork::Kernel,
-                bytes: 0,
-                launched_by,
-                extra: Name::EMPTY,
-            });
+            scene.thread.device_span(&DeviceSpan { stream: 3, launched_by, ..DeviceSpan::kernel(name, begin, end) });
             allocate(scene, 100, Device::Cpu);
             allocate(scene, 1 << 20, Device::Npu(0));
             scene.clock.advance(1);
@@ -317,17 +307,7 @@ fn device_work_can_be_told_apart_by_device() {
         let begin = scene.recorder.now();
         scene.clock.advance(10);
         let (end, name) = (scene.recorder.now(), Name::new("gemm"));
-        let span = DeviceSpan {
-            name,
-            device,
-            stream: 0,
-            begin,
-            end,
-            work: DeviceWork::Kernel,
-            bytes: 0,
-            launched_by: None,
-            extra: Name::EMPTY,
-        };
+        let span = DeviceSpan { device, ..DeviceSpan::kernel(name, begin, end) };
         scene.thread.device_span(&span);
     }
     let trace = scene.stop();
@@ -343,17 +323,7 @@ fn a_device_with_a_clock_of_its_own_gives_its_times() {
     scene.clock.advance(100);
     let (begin, end) = (scene.recorder.ticks_at(start + 20), scene.recorder.ticks_at(start + 50));
     let name = Name::new("gemm");
-    let span = DeviceSpan {
-        name,
-        device: 0,
-        stream: 0,
-        begin,
-        end,
-        work: DeviceWork::Kernel,
-        bytes: 0,
-        launched_by: None,
-        extra: Name::EMPTY,
-    };
+    let span = DeviceSpan::kernel(name, begin, end);
     scene.thread.device_span(&span);
     let trace = scene.stop();
     let span = trace.device_spans().next().unwrap();

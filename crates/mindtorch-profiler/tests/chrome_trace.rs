@@ -160,15 +160,10 @@ fn device_work_is_linked_to_its_launch() {
     main.memory(&memory);
     program.clock.advance(700);
     let kernel = DeviceSpan {
-        name: Name::new("gemm"),
         device: 1,
         stream: 3,
-        begin,
-        end: program.recorder.now(),
-        work: DeviceWork::Kernel,
-        bytes: 0,
         launched_by: Some(launch.id()),
-        extra: Name::EMPTY,
+        ..DeviceSpan::kernel(Name::new("gemm"), begin, program.recorder.now())
     };
     main.end(launch);
     main.device_span(&kernel);
@@ -493,15 +488,9 @@ fn busy_trace(rounds: u64) -> Trace {
         let begin = program.recorder.now();
         program.clock.advance(30);
         let kernel = DeviceSpan {
-            name: Name::new("gemm"),
-            device: 0,
             stream: 1,
-            begin,
-            end: program.recorder.now(),
-            work: DeviceWork::Kernel,
-            bytes: 0,
             launched_by: Some(launch.id()),
-            extra: Name::EMPTY,
+            ..DeviceSpan::kernel(Name::new("gemm"), begin, program.recorder.now())
         };
         main.end(launch);
         main.device_span(&kernel);
@@ -556,6 +545,8 @@ fn a_filter_takes_some_of_the_events_as_they_are() {
         Filter::new().min_duration_ns(520),
         Filter::new().time_range_ns(10_000..20_000),
         Filter::new().name("no such name"),
+        Filter::new().thread("no such thread"),
+        Filter::new().max_depth(1),
     ];
     let mut sizes = Vec::new();
     for filter in &filters {
@@ -582,7 +573,8 @@ fn a_filter_takes_some_of_the_events_as_they_are() {
     assert_eq!(sizes[..6], [(300, 100), (100, 50), (50, 0), (100, 50), (50, 0), (50, 0)]);
     assert!(sizes[6].0 > 50 && sizes[6].0 < 200, "{:?}", sizes[6]);
     assert!(sizes[7].0 > 20 && sizes[7].0 < 60, "{:?}", sizes[7]);
-    assert_eq!(sizes[8], (0, 0));
+    assert_eq!(sizes[8..10], [(0, 0); 2]);
+    assert!(sizes[10].0 > 0 && sizes[10].0 < sizes[0].0, "{:?}", sizes[10]);
 }
 
 #[test]

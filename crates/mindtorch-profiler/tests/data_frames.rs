@@ -76,15 +76,10 @@ fn everything(captures_all: bool) -> Arc<Trace> {
         let begin = recorder.now();
         clock.advance(3);
         let kernel = DeviceSpan {
-            name: Name::new("gemm"),
             device: 1,
             stream: 2,
-            begin,
-            end: recorder.now(),
-            work: DeviceWork::Kernel,
-            bytes: 0,
             launched_by: Some(launch.id()),
-            extra: Name::EMPTY,
+            ..DeviceSpan::kernel(Name::new("gemm"), begin, recorder.now())
         };
         thread.device_span(&kernel);
         thread.device_span(&DeviceSpan {
@@ -164,6 +159,7 @@ fn every_event_is_a_row_with_what_the_trace_says() {
     let trace = everything(true);
     let read = read(DataFrame::of_events(Arc::clone(&trace)).arrow_stream());
     let order = trace.event_order();
+    assert_eq!(trace.event_count(), order.events().len());
     assert_eq!(
         names(&read.rows),
         ["[memory]", "ProfilerStep*", "elsewhere", "aten::mm", "launch", "gemm", "Memcpy", "MmBackward0", "open"]

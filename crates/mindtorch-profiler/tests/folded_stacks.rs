@@ -1,8 +1,8 @@
 //! Folded stacks: one line a stack, for flame graphs.
 
 use mindtorch_profiler::{
-    DeviceSpan, DeviceWork, ManualClock, Name, Recorder, Session, Span, SpanArgs, SpanKind, Stack, StackMetric,
-    ThreadWriter, Trace, record_function,
+    DeviceSpan, ManualClock, Name, Recorder, Session, Span, SpanArgs, SpanKind, Stack, StackMetric, ThreadWriter,
+    Trace, record_function,
 };
 
 fn annotation(name: &str) -> SpanArgs {
@@ -101,15 +101,8 @@ fn device_time_belongs_to_what_called_the_launch() {
         let begin = recorder.now();
         clock.advance(30_000);
         let kernel = DeviceSpan {
-            name: Name::new("gemm"),
-            device: 0,
-            stream: 0,
-            begin,
-            end: recorder.now(),
-            work: DeviceWork::Kernel,
-            bytes: 0,
             launched_by: Some(launch.id()),
-            extra: Name::EMPTY,
+            ..DeviceSpan::kernel(Name::new("gemm"), begin, recorder.now())
         };
         thread.device_span(&kernel);
         thread.device_span(&DeviceSpan { name: Name::new("stray kernel"), launched_by: None, ..kernel });

@@ -557,6 +557,36 @@ fn errors_name_the_file() {
 }
 
 #[test]
+fn a_filter_takes_threads_by_name_or_number_and_spans_by_depth() {
+    let trace = load("gpu_full.json.gz");
+    let names = |trace: &Trace| trace.threads().iter().map(|thread| thread.os_id).collect::<Vec<_>>();
+    assert!(trace.threads().len() > 1);
+    for thread in trace.threads() {
+        let part = trace.filtered(&Filter::new().thread(&thread.os_id.to_string()));
+        assert_eq!(names(&part), [thread.os_id]);
+        assert_eq!(part.span_count(), trace.spans_of(thread).len());
+        let launched = trace
+            .device_spans()
+            .filter_map(|work| work.launched_by())
+            .filter(|span| span.thread().os_id == thread.os_id);
+        let work = part.device_spans().filter(|work| work.kind() != DeviceKind::Annotation);
+        assert_eq!(work.count(), launched.count());
+        let memory = trace.memory().iter().filter(|row| trace.threads()[row.thread].os_id == thread.os_id);
+        assert_eq!(part.memory().len(), memory.count());
+    }
+    let all = trace.threads().iter().fold(Filter::new(), |filter, thread| filter.thread(&thread.os_id.to_string()));
+    assert_eq!(trace.filtered(&all).span_count(), trace.span_count());
+    assert_eq!(trace.filtered(&Filter::new().thread("no such thread")).threads().len(), 0);
+    let depth = |span: SpanRef<'_>| std::iter::successors(Some(span), |span| span.parent()).count();
+    for most in [1, 2, 3, usize::MAX] {
+        let part = trace.filtered(&Filter::new().max_depth(most));
+        assert_eq!(part.span_count(), trace.spans().filter(|&span| depth(span) <= most).count());
+        assert_eq!(part.device_spans().len(), trace.device_spans().len());
+    }
+    assert!(trace.spans().any(|span| depth(span) > 3));
+}
+
+#[test]
 fn what_a_filter_takes_is_a_trace() {
     let trace = load("gpu_full.json.gz");
     let part = trace.filtered(&Filter::new().kinds(&[EventKind::Op, EventKind::Kernel]).name("*mm*").name("void *"));

@@ -8,8 +8,7 @@
 
 use loom::thread;
 use mindtorch_profiler::{
-    Capture, DeviceSpan, DeviceWork, ManualClock, Name, Recorder, Session, SpanArgs, SpanKind, ThreadWriter, Trace,
-    WhenFull,
+    Capture, DeviceSpan, ManualClock, Name, Recorder, Session, SpanArgs, SpanKind, ThreadWriter, Trace, WhenFull,
 };
 
 const NAMES: [&str; 4] = ["first", "second", "third", "fourth"];
@@ -170,17 +169,7 @@ fn device_work_is_linked_to_its_launcher_while_a_span_before_it_is_closed() {
         let during = Session::builder().on(&recorder).start();
         clock.advance(1);
         let (name, end) = (Name::new("kernel"), recorder.now());
-        let kernel = DeviceSpan {
-            name,
-            device: 0,
-            stream: 0,
-            begin,
-            end,
-            work: DeviceWork::Kernel,
-            bytes: 0,
-            launched_by,
-            extra: Name::EMPTY,
-        };
+        let kernel = DeviceSpan { launched_by, ..DeviceSpan::kernel(name, begin, end) };
         writer.device_span(&kernel);
         let trace = during.stop();
         let found = trace.device_spans().next().unwrap().launched_by().unwrap();

@@ -6,7 +6,7 @@ mod perfetto;
 mod protobuf;
 
 use mindtorch_profiler::{
-    DeviceSpan, DeviceWork, EventKind, Filter, Inputs, ManualClock, Name, Recorder, Session, SpanArgs, SpanKind, Stack,
+    DeviceSpan, EventKind, Filter, Inputs, ManualClock, Name, Recorder, Session, SpanArgs, SpanKind, Stack,
     ThreadWriter, Trace,
 };
 use perfetto::{File, Slice};
@@ -199,17 +199,7 @@ fn a_filter_takes_events_and_arrows_between_them() {
         program.clock.advance(7);
         thread.end(launch);
         let (name, end) = (Name::new("gemm"), program.recorder.now());
-        let work = DeviceSpan {
-            name,
-            device: 0,
-            stream: 1,
-            begin,
-            end,
-            work: DeviceWork::Kernel,
-            bytes: 0,
-            launched_by,
-            extra: Name::EMPTY,
-        };
+        let work = DeviceSpan { stream: 1, launched_by, ..DeviceSpan::kernel(name, begin, end) };
         thread.device_span(&work);
         let node = SpanArgs::new(SpanKind::Backward, Name::new("MmBackward0")).sequence(sequence).forward_thread(1);
         program.run(&mut thread, &node, 40);

@@ -1,7 +1,7 @@
 //! Speedscope files: every span opens and closes at its times, in profiles that nest.
 
 use mindtorch_profiler::{
-    DeviceSpan, DeviceWork, ManualClock, Name, Recorder, Session, SpanArgs, SpanKind, Stack, ThreadWriter, Trace,
+    DeviceSpan, ManualClock, Name, Recorder, Session, SpanArgs, SpanKind, Stack, ThreadWriter, Trace,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -118,17 +118,7 @@ fn streams_of_devices_are_profiles() {
         let times: Vec<_> = times.take(10).collect();
         // Reported late, and not in the order in which they ran.
         for (stream, name, begin, end) in [(1, "b", 5, 8), (1, "a", 1, 5), (0, "c", 2, 3)] {
-            thread.device_span(&DeviceSpan {
-                name: Name::new(name),
-                device: 0,
-                stream,
-                begin: times[begin],
-                end: times[end],
-                work: DeviceWork::Kernel,
-                bytes: 0,
-                launched_by: None,
-                extra: Name::EMPTY,
-            });
+            thread.device_span(&DeviceSpan { stream, ..DeviceSpan::kernel(Name::new(name), times[begin], times[end]) });
         }
         thread.end(span);
     });

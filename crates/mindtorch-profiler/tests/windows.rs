@@ -4,8 +4,8 @@
 mod support;
 
 use mindtorch_profiler::{
-    Capture, Device, DeviceSpan, DeviceWork, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Session, Span,
-    SpanArgs, SpanKind, Stack, ThreadWriter, Trace,
+    Capture, Device, DeviceSpan, Inputs, ManualClock, Memory, MemoryRole, Name, Recorder, Session, Span, SpanArgs,
+    SpanKind, Stack, ThreadWriter, Trace,
 };
 use support::in_own_process;
 
@@ -124,6 +124,19 @@ fn sessions_end_in_any_order_and_take_nothing_from_each_other() {
     }
 }
 
+#[test]
+fn overloads_are_collected_while_someone_wants_them() {
+    let fixture = Fixture::new();
+    let collects = || fixture.recorder.capture().contains(Capture::OVERLOADS);
+    let plain = Session::builder().on(&fixture.recorder).start();
+    assert!(!collects());
+    let with_overloads = Session::builder().on(&fixture.recorder).overload_names(true).start();
+    assert!(collects());
+    drop(with_overloads);
+    assert!(!collects());
+    drop(plain);
+}
+
 fn permutations(count: usize) -> Vec<Vec<usize>> {
     let Some(last) = count.checked_sub(1) else { return vec![Vec::new()] };
     let shorter = permutations(last);
@@ -146,17 +159,7 @@ fn a_session_shows_no_more_than_it_asked_for() {
     let (begin, launched_by) = (fixture.recorder.now(), Some(launch.id()));
     fixture.clock.advance(10);
     let (name, end) = (Name::new("kernel"), fixture.recorder.now());
-    let kernel = DeviceSpan {
-        name,
-        device: 0,
-        stream: 1,
-        begin,
-        end,
-        work: DeviceWork::Kernel,
-        bytes: 0,
-        launched_by,
-        extra: Name::EMPTY,
-    };
+    let kernel = DeviceSpan { stream: 1, launched_by, ..DeviceSpan::kernel(name, begin, end) };
     fixture.writer.device_span(&kernel);
     for device in [Device::Cpu, Device::Npu(0)] {
         let role = MemoryRole::Unknown;

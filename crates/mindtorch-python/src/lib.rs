@@ -33,7 +33,8 @@ mod _core {
     use crate::tensor::{PyDType, PyDevice, PyGenerator, PyTensor};
     #[pymodule_export]
     use crate::torch_bridge::{
-        load_torch_bridge, observe_torch_by_name, torch_bridge, torch_canary, trust_torch_bridge,
+        give_way_to_torch, load_torch_bridge, observe_torch_by_name, sync, torch_bridge, torch_canary,
+        trust_torch_bridge,
     };
 
     /// The engine is the process's: what a second interpreter would record would be mixed with what the first does.

@@ -63,12 +63,9 @@ fn describe(input: &Input) -> (String, Vec<i64>, Vec<i64>) {
 }
 
 /// Before a session starts: says what it will want to know of PyTorch.
-pub(crate) fn prepare(overloads: bool, memory: bool) -> PyResult<()> {
+pub(crate) fn prepare(memory: bool) -> PyResult<()> {
     let Some(bridge) = Bridge::get() else { return Ok(()) };
-    if overloads {
-        bridge.keep_overloads(true);
-    }
-    if memory && !bridge.watch_memory() {
+    if memory && !bridge.ask_for_memory() {
         return Err(PyRuntimeError::new_err(
             "another profiler, such as torch.profiler's, records this thread, and PyTorch reports memory to one only: stop it \
              first, or record without profile_memory",
@@ -77,7 +74,18 @@ pub(crate) fn prepare(overloads: bool, memory: bool) -> PyResult<()> {
     Ok(())
 }
 
-/// After what is recorded has changed.
+/// Makes room for PyTorch's own profiler on this thread, until `_sync_torch_bridge`.
+#[pyfunction]
+#[pyo3(name = "_give_way_to_torch")]
+pub(crate) fn give_way_to_torch(even_with_memory: bool) {
+    if let Some(bridge) = Bridge::get() {
+        bridge.give_way(even_with_memory);
+    }
+}
+
+/// After what is recorded has changed, or who else records.
+#[pyfunction]
+#[pyo3(name = "_sync_torch_bridge")]
 pub(crate) fn sync() {
     if let Some(bridge) = Bridge::get() {
         bridge.sync();

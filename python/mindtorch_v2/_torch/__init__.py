@@ -59,10 +59,20 @@ def attach_to(torch: Any) -> None:
         _core._load_torch_bridge(library_for(torch), torch.__version__)
         check(torch)
         _core._trust_torch_bridge()
+        _meet(torch)
     except BuildError as error:
         _observe_by_name(torch, error)
     except (CanaryError, ImportError, OSError) as error:
         _refuse(torch, error)
+
+
+def _meet(torch: Any) -> None:
+    """Get on with PyTorch's own profiler."""
+    from mindtorch_v2._torch._place import share  # noqa: PLC0415 (few need it)
+    from mindtorch_v2._torch._program import listen  # noqa: PLC0415
+
+    share(torch)
+    listen(torch.autograd.profiler)
 
 
 def _observe_by_name(torch: Any, why: Exception) -> None:
@@ -75,6 +85,7 @@ def _observe_by_name(torch: Any, why: Exception) -> None:
     except ImportError as error:
         _refuse(torch, error)
     else:
+        _meet(torch)
         warn_user(
             "PyTorch's operators are recorded with their names, times and threads only, without shapes, types, "
             f"sequence numbers, flops and memory: {why}"

@@ -10,23 +10,30 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# Whether it was told by us.
-_was_told = False
+# Whether PyTorch's own profiler records, as it has said itself.
+_is_its_own_on = False
+
+
+def listen(profiler: Any) -> None:
+    """Hear what PyTorch's own profiler says of itself from now on: when it ends, it does not speak for ours."""
+    global _is_its_own_on  # noqa: PLW0603 (there is one PyTorch)
+    if not hasattr(profiler, "_set_is_profiler_enabled"):  # an older version, which asks nobody
+        return
+    _is_its_own_on = profiler._is_profiler_enabled
+
+    def say(enable: bool) -> None:
+        global _is_its_own_on  # noqa: PLW0603
+        _is_its_own_on = enable
+        tell()
+
+    profiler._set_is_profiler_enabled = say
 
 
 def tell() -> None:
     """Tell PyTorch whether something is recorded: what it compiles names its parts only then."""
-    global _was_told  # noqa: PLW0603 (there is one PyTorch)
     profiler: Any = sys.modules.get("torch.autograd.profiler")
-    if profiler is None or not hasattr(profiler, "_is_profiler_enabled") or _core._torch_bridge() is None:
-        return
-    if _core._is_recording():
-        if not profiler._is_profiler_enabled:
-            profiler._is_profiler_enabled = _was_told = True
-    elif _was_told:
-        _was_told = False
-        # If PyTorch's own is on, it says so itself when it ends.
-        profiler._is_profiler_enabled = bool(sys.modules["torch"]._C._autograd._profiler_enabled())
+    if hasattr(profiler, "_set_is_profiler_enabled") and _core._torch_bridge() is not None:
+        profiler._is_profiler_enabled = _is_its_own_on or _core._is_recording()
 
 
 def distributed_info() -> dict[str, object] | None:

@@ -10,6 +10,7 @@
 #include <c10/core/ScalarTypeToTypeMeta.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 #include <torch/csrc/profiler/orchestration/observer.h>
+#include <torch/version.h>
 
 #include <algorithm>
 #include <atomic>
@@ -17,6 +18,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <unordered_map>
 
 #ifndef NDEBUG
 #error "PyTorch's structs have other members without NDEBUG"
@@ -25,7 +27,7 @@
 namespace {
 
 // Of both tables. Changed with any change of what they or the words of inputs mean.
-constexpr uint32_t VERSION = 2;
+constexpr uint32_t VERSION = 4;
 
 struct Op {
   const char* name;
@@ -61,18 +63,20 @@ struct Shim {
   // Observes operations from now on, with their inputs and the names of their overloads, or without. 0 if PyTorch refuses.
   uint64_t (*observe)(bool inputs, bool overloads);
   void (*ignore)(uint64_t handle);
-  // Sees the memory of this thread and of those that work for it. False if another profiler does.
-  bool (*watch_memory)();
-  // Ends that, on the same thread. False if there is nothing to end here.
-  bool (*unwatch_memory)();
+  // Sees the memory of all threads from now on, or none.
+  void (*want_memory)(bool memory);
+  // Is on this thread what PyTorch takes for a profiler, which wants inputs of scopes or does not. It may have asked for the
+  // thread's memory. False if another profiler is.
+  bool (*take_place)(bool inputs, bool asks_for_memory);
+  // Is no longer; if the thread's memory was asked for and still is, only if so.
+  void (*leave_place)(bool even_with_memory);
   // The name of a type of elements, or none.
   const char* (*type_name)(uint8_t type);
 };
 
-const Recorder* recorder = nullptr;
+Recorder recorder{};
 
-// What was asked for last.
-std::atomic<bool> wants_inputs{false};
+// Whether that was asked for last.
 std::atomic<bool> wants_overloads{false};
 
 // The first word of an input: what it is, the type of its elements, and how many there are.
@@ -114,10 +118,6 @@ class Words {
     *add(1) = word;
   }
 
-  void append(c10::IntArrayRef numbers) {
-    std::copy(numbers.begin(), numbers.end(), add(numbers.size()));
-  }
-
  private:
   __attribute__((noinline, cold)) void grow(size_t least) {
     std::unique_ptr<uint64_t[]> more(new uint64_t[2 * least]);
@@ -143,17 +143,29 @@ uint64_t bits(double value) {
 }
 
 void encode(Words& words, const at::Tensor& tensor) {
-  if (!tensor.defined() || tensor.is_nested() || tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides()) {
+  const auto* impl = tensor.unsafeGetTensorImpl();
+  if (!tensor.defined() || impl->is_nested() || impl->has_symbolic_sizes_strides()) {
     words.push(first_word(NONE, 0, 0));
     return;
   }
-  const auto sizes = tensor.sizes();
-  const bool strided = tensor.layout() == at::kStrided;
+  const auto sizes = impl->sizes();
+  const size_t count = sizes.size();
   const auto type = static_cast<uint64_t>(tensor.scalar_type());
-  words.push(first_word(strided ? TENSOR : UNSTRIDED, type, sizes.size()));
-  words.append(sizes);
-  if (strided) {
-    words.append(tensor.strides());
+  const bool is_strided = impl->layout() == at::kStrided;
+  const auto strides = is_strided ? impl->strides() : c10::IntArrayRef();
+  // Tensors of classes of their own may say anything.
+  if (!is_strided || strides.size() != count) {
+    uint64_t* place = words.add(1 + count);
+    place[0] = first_word(UNSTRIDED, type, count);
+    std::copy_n(sizes.data(), count, place + 1);
+    return;
+  }
+  // One loop: a call that copies takes longer than most shapes do.
+  uint64_t* place = words.add(1 + 2 * count);
+  *place++ = first_word(TENSOR, type, count);
+  for (size_t at = 0; at < count; ++at) {
+    place[at] = sizes[at];
+    place[count + at] = strides[at];
   }
 }
 
@@ -175,10 +187,8 @@ void encode_list(Words& words, const at::IValue& value) {
   }
 }
 
-void encode(Words& words, const at::IValue& value) {
-  if (value.isTensor()) {
-    encode(words, value.toTensor());
-  } else if (value.isInt()) {
+__attribute__((noinline)) void encode_other(Words& words, const at::IValue& value) {
+  if (value.isInt()) {
     words.push(first_word(INT, 0, 0));
     words.push(static_cast<uint64_t>(value.toInt()));
   } else if (value.isDouble()) {
@@ -197,6 +207,15 @@ void encode(Words& words, const at::IValue& value) {
     encode_list(words, value);
   } else {
     words.push(first_word(NONE, 0, 0));
+  }
+}
+
+// Tensors are what most inputs are: no more is done for them than has to be.
+inline void encode(Words& words, const at::IValue& value) {
+  if (C10_LIKELY(value.isTensor())) {
+    encode(words, value.toTensor());
+  } else {
+    encode_other(words, value);
   }
 }
 
@@ -225,14 +244,37 @@ void encode_value(Words& words, const at::IValue& value) {
   }
 }
 
-// Older versions of PyTorch have none.
+using Keywords = std::unordered_map<std::string, at::IValue>;
+
+#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 6
+// PyTorch gives a copy, which each operator would pay for, and hardly any has keywords. So this takes the member where it is:
+// what is named to instantiate a template may be private.
+const Keywords& keywords_of(const at::RecordFunction& function);
+
+template <auto Member>
+struct Reach {
+  friend const Keywords& keywords_of(const at::RecordFunction& function) {
+    return function.*Member;
+  }
+};
+
+template struct Reach<&at::RecordFunction::kwinputs_>;
+#else
+// Some of the older versions have none.
 template <typename Function>
-void encode_keywords(Words& words, const Function& function) {
+Keywords keywords_of(const Function& function) {
   if constexpr (requires { function.kwinputs(); }) {
-    for (const auto& [keyword, value] : function.kwinputs()) {
-      encode_text(words, KEYWORD, keyword);
-      encode_value(words, value);
-    }
+    return function.kwinputs();
+  } else {
+    return {};
+  }
+}
+#endif
+
+__attribute__((noinline)) void encode_keywords(Words& words, const Keywords& keywords) {
+  for (const auto& [keyword, value] : keywords) {
+    encode_text(words, KEYWORD, keyword);
+    encode_value(words, value);
   }
 }
 
@@ -246,7 +288,7 @@ bool ends_anywhere(at::RecordScope scope) {
   return scope != at::RecordScope::FUNCTION && scope != at::RecordScope::BACKWARD_FUNCTION;
 }
 
-// They do not tell this either.
+// Older versions do not tell this.
 template <typename Function>
 const char* overload_of(const Function& function) {
   if constexpr (requires { function.overload_name(); }) {
@@ -256,47 +298,198 @@ const char* overload_of(const Function& function) {
   }
 }
 
+std::unique_ptr<at::ObserverContext> begin_with(const at::RecordFunction& function, const uint64_t* words, size_t count) {
+  const Op op{
+      function.name(),
+      wants_overloads.load(std::memory_order_relaxed) ? overload_of(function) : nullptr,
+      words,
+      count,
+      function.seqNr(),
+      function.threadId(),
+      function.forwardThreadId(),
+      static_cast<uint64_t>(function.scope())};
+  if (ends_anywhere(function.scope())) {
+    return std::make_unique<Anywhere>(recorder.begin_anywhere(&op));
+  }
+  recorder.begin(&function, &op);
+  return nullptr;
+}
+
 std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   try {
+    return begin_with(function, nullptr, 0);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+std::unique_ptr<at::ObserverContext> begin_with_inputs(const at::RecordFunction& function) {
+  try {
     Words words;
-    if (wants_inputs.load(std::memory_order_relaxed)) {
-      for (const auto& input : function.inputs()) {
-        encode(words, input);
-      }
-      encode_keywords(words, function);
+    for (const auto& input : function.inputs()) {
+      encode(words, input);
     }
-    const Op op{
-        function.name(),
-        wants_overloads.load(std::memory_order_relaxed) ? overload_of(function) : nullptr,
-        words.data(),
-        words.size(),
-        function.seqNr(),
-        function.threadId(),
-        function.forwardThreadId(),
-        static_cast<uint64_t>(function.scope())};
-    if (ends_anywhere(function.scope())) {
-      return std::make_unique<Anywhere>(recorder->begin_anywhere(&op));
+    if (const auto& keywords = keywords_of(function); !keywords.empty()) {
+      encode_keywords(words, keywords);
     }
-    recorder->begin(&function, &op);
+    return begin_with(function, words.data(), words.size());
   } catch (...) {
     // An input that cannot be looked at. The operation goes on, and is not recorded.
+    return nullptr;
   }
-  return nullptr;
 }
 
 void end(const at::RecordFunction& function, at::ObserverContext* context) {
   if (context != nullptr) {
-    recorder->end_anywhere(static_cast<Anywhere*>(context)->span);
+    recorder.end_anywhere(static_cast<Anywhere*>(context)->span);
   } else if (!ends_anywhere(function.scope())) {
-    recorder->end(&function);
+    recorder.end(&function);
   }
+}
+
+namespace torch_profiler = torch::profiler::impl;
+
+// Whether memory is recorded, on any thread, and how often that began.
+std::atomic<bool> wants_memory{false};
+std::atomic<uint64_t> memory_turn{0};
+// The latest for which this thread has asked itself: PyTorch's own profiler cannot have its memory then.
+thread_local uint64_t asked_in_turn = 0;
+
+// What PyTorch takes for its own profiler's state. While there is one on a thread, the scopes of compiled code are made, with
+// their inputs if the state says that they are wanted, and memory is reported to it.
+struct Place : torch_profiler::ProfilerStateBase {
+  explicit Place(bool inputs)
+      : ProfilerStateBase(torch_profiler::ProfilerConfig(torch_profiler::ProfilerState::CPU, inputs)), inputs(inputs) {}
+
+  torch_profiler::ActiveProfilerType profilerType() override {
+    return torch_profiler::ActiveProfilerType::NONE;
+  }
+
+  // One that is left on a thread costs it nothing.
+  bool memoryProfilingEnabled() const override {
+    return wants_memory.load(std::memory_order_relaxed);
+  }
+
+  void reportMemoryUsage(void* address, int64_t bytes, size_t allocated, size_t reserved, c10::Device device) override {
+    recorder.memory(
+        reinterpret_cast<uint64_t>(address), bytes, allocated, reserved, static_cast<int32_t>(device.type()), device.index());
+  }
+
+  const bool inputs;
+};
+
+c10::DebugInfoBase* on_this_thread() {
+  return c10::ThreadLocalDebugInfo::get(c10::DebugInfoKind::PROFILER_STATE);
+}
+
+void push_place(bool inputs) {
+  c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::PROFILER_STATE, std::make_shared<Place>(inputs));
+}
+
+// This and what follows is called by one thread at a time, as `observe` and `ignore` are.
+void want_memory(bool memory) {
+  if (memory && !wants_memory) {
+    ++memory_turn;
+  }
+  wants_memory = memory;
+}
+
+bool take_place(bool inputs, bool asks_for_memory) {
+  try {
+    const auto* there = on_this_thread();
+    const auto* place = dynamic_cast<const Place*>(there);
+    if (there != nullptr && place == nullptr) {
+      return false;
+    }
+    if (place != nullptr && place->inputs != inputs) {
+      c10::ThreadLocalDebugInfo::_pop(c10::DebugInfoKind::PROFILER_STATE);
+      place = nullptr;
+    }
+    if (place == nullptr) {
+      push_place(inputs);
+    }
+    if (asks_for_memory) {
+      want_memory(true);
+      asked_in_turn = memory_turn;
+    }
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+void leave_place(bool even_with_memory) {
+  try {
+    const bool has_memory = wants_memory && asked_in_turn == memory_turn;
+    if (dynamic_cast<const Place*>(on_this_thread()) != nullptr && (even_with_memory || !has_memory)) {
+      c10::ThreadLocalDebugInfo::_pop(c10::DebugInfoKind::PROFILER_STATE);
+    }
+  } catch (...) {
+    // Someone is in the middle of something there. It costs nothing, and is left the next time.
+  }
+}
+
+// Threads that Python starts have nothing of the one that started them, the place included.
+__attribute__((noinline)) void see_memory_here(bool inputs) noexcept {
+  try {
+    if (on_this_thread() == nullptr) {
+      push_place(inputs);
+    }
+  } catch (...) {
+    // Its memory is not seen.
+  }
+}
+
+// Who observes. One takes another's place by coming before that goes, so that nothing is missed.
+enum Observers : int { NOBODY, ONE, ONE_AFTER_ANOTHER };
+std::atomic<int> observers{NOBODY};
+int observer_count = 0;
+bool latest_turn = false;
+thread_local const at::RecordFunction* told_of = nullptr;
+thread_local bool told_in_turn = false;
+
+// Says whether an operation is to be recorded by the observer of this turn. Where there are two, both are told of what begins,
+// one right after the other; and one that was told to go may be told of what began before.
+__attribute__((noinline)) bool is_news(const at::RecordFunction& function, bool turn, int observers) {
+  if (observers == NOBODY) {
+    return false;
+  }
+  const bool known = told_of == &function && told_in_turn != turn;
+  told_of = known ? nullptr : &function;
+  told_in_turn = turn;
+  return !known;
+}
+
+template <bool Turn, bool Inputs>
+std::unique_ptr<at::ObserverContext> begin_in_turn(const at::RecordFunction& function) {
+  const int now = observers.load(std::memory_order_relaxed);
+  if (now != ONE && !is_news(function, Turn, now)) {
+    return nullptr;
+  }
+  if (wants_memory.load(std::memory_order_relaxed)) {
+    see_memory_here(Inputs);
+  }
+  return Inputs ? begin_with_inputs(function) : begin(function);
+}
+
+void end_and_forget(const at::RecordFunction& function, at::ObserverContext* context) {
+  if (observers.load(std::memory_order_relaxed) != ONE && told_of == &function) {
+    told_of = nullptr;
+  }
+  end(function, context);
 }
 
 uint64_t observe(bool inputs, bool overloads) {
   try {
-    wants_inputs = inputs;
     wants_overloads = overloads;
-    return at::addGlobalCallback(at::RecordFunctionCallback(&begin, &end).needsInputs(inputs));
+    observers = observer_count == 0 ? ONE : ONE_AFTER_ANOTHER;
+    latest_turn = !latest_turn;
+    const auto with_inputs = latest_turn ? &begin_in_turn<true, true> : &begin_in_turn<false, true>;
+    const auto without = latest_turn ? &begin_in_turn<true, false> : &begin_in_turn<false, false>;
+    const auto begin_now = inputs ? with_inputs : without;
+    const auto handle = at::addGlobalCallback(at::RecordFunctionCallback(begin_now, &end_and_forget).needsInputs(inputs));
+    ++observer_count;
+    return handle;
   } catch (...) {
     return 0;
   }
@@ -304,60 +497,12 @@ uint64_t observe(bool inputs, bool overloads) {
 
 void ignore(uint64_t handle) {
   try {
+    if (--observer_count == 0) {
+      observers = NOBODY;
+    }
     at::removeCallback(handle);
   } catch (...) {
-  }
-}
-
-namespace torch_profiler = torch::profiler::impl;
-
-torch_profiler::ProfilerConfig memory_only() {
-  // Some scopes of Python's have their inputs only if the state says that they are wanted.
-  return torch_profiler::ProfilerConfig(
-      torch_profiler::ProfilerState::CPU, /*report_input_shapes=*/true, /*profile_memory=*/true);
-}
-
-// PyTorch reports memory to what it takes for its own profiler's state.
-struct MemoryWatch : torch_profiler::ProfilerStateBase {
-  MemoryWatch() : ProfilerStateBase(memory_only()) {}
-
-  torch_profiler::ActiveProfilerType profilerType() override {
-    return torch_profiler::ActiveProfilerType::NONE;
-  }
-
-  void reportMemoryUsage(void* address, int64_t bytes, size_t allocated, size_t reserved, c10::Device device) override {
-    recorder->memory(
-        reinterpret_cast<uint64_t>(address), bytes, allocated, reserved, static_cast<int32_t>(device.type()), device.index());
-  }
-};
-
-thread_local std::weak_ptr<MemoryWatch> watched_here;
-
-bool watch_memory() {
-  try {
-    if (c10::ThreadLocalDebugInfo::get(c10::DebugInfoKind::PROFILER_STATE) != nullptr) {
-      return !watched_here.expired();
-    }
-    auto watch = std::make_shared<MemoryWatch>();
-    watched_here = watch;
-    c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::PROFILER_STATE, std::move(watch));
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
-
-bool unwatch_memory() {
-  try {
-    const auto watch = watched_here.lock();
-    if (!watch || c10::ThreadLocalDebugInfo::get(c10::DebugInfoKind::PROFILER_STATE) != watch.get()) {
-      return false;
-    }
-    c10::ThreadLocalDebugInfo::_pop(c10::DebugInfoKind::PROFILER_STATE);
-    watched_here.reset();
-    return true;
-  } catch (...) {
-    return false;
+    // It is told of what happens, and records nothing.
   }
 }
 
@@ -381,7 +526,7 @@ const char* built_for() {
   return MINDTORCH_BUILT_FOR;
 }
 
-const Shim shim{VERSION, &built_for, &observe, &ignore, &watch_memory, &unwatch_memory, &type_name};
+const Shim shim{VERSION, &built_for, &observe, &ignore, &want_memory, &take_place, &leave_place, &type_name};
 
 } // namespace
 
@@ -391,6 +536,6 @@ extern "C" __attribute__((visibility("default"))) const void* mindtorch_bridge(c
   if (given->version != VERSION) {
     return nullptr;
   }
-  recorder = given;
+  recorder = *given;
   return &shim;
 }

@@ -311,7 +311,7 @@ class _KinetoProfile(TraceMetadata, TraceFiles):
             graph_lanes: ``"none"``, or ``"all"`` with annotations; it changes nothing without CUDA graphs.
             default_stream: the stream of CUDA graphs; not used.
             filters: which events to write, so that a long run gives a small file: ``activities``, ``name``,
-                ``min_duration_us``, ``time_range_us``; see ``Trace.filtered``.
+                ``min_duration_us``, ``time_range_us``, ``thread``, ``max_depth``; see ``Trace.filtered``.
 
         Raises:
             OSError: the file cannot be written. The recording is kept.
@@ -345,6 +345,13 @@ class _KinetoProfile(TraceMetadata, TraceFiles):
         from mindtorch_v2.profiler._trace import Trace  # noqa: PLC0415 (few need it)
 
         return Trace(self._results("looking at its trace"), self._head())
+
+    def _repr_html_(self) -> str | None:
+        """Return what a notebook shows: the timeline and the largest of the averages; None if nothing was recorded."""
+        try:
+            return self.trace()._repr_html_()
+        except NotStartedError:
+            return None
 
     def _results(self, purpose: str) -> Results:
         return self._profiler(purpose)._results(purpose)

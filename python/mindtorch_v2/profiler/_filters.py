@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from mindtorch_v2.profiler.activities import Activities
 
-    # Kinds of events, patterns of names, the least duration and the time, both in nanoseconds.
-    NativeFilter: TypeAlias = tuple[list[str], list[str], int, tuple[int, int] | None]
+    # Kinds of events, patterns of names, the least duration and the time, both in nanoseconds, threads, the depth.
+    NativeFilter: TypeAlias = tuple[list[str], list[str], int, tuple[int, int] | None, list[str], int | None]
 
     class FilterArguments(TypedDict, total=False):
         """The arguments that say which events to take; of those that are not given, any will do."""
@@ -27,9 +27,13 @@ if TYPE_CHECKING:
         min_duration_us: float
         # What was going on between these times, in microseconds since the start, as ``event.time_range`` has them.
         time_range_us: tuple[float, float]
+        # Threads by name, in which ``*`` and ``?`` stand for text, or by the operating system's number.
+        thread: str | int | Iterable[str | int]
+        # How deep spans are nested at most; 1 are those that no other contains.
+        max_depth: int
 
 
-_ARGUMENTS = ("activities", "name", "min_duration_us", "time_range_us")
+_ARGUMENTS = ("activities", "name", "min_duration_us", "time_range_us", "thread", "max_depth")
 
 # What the engine calls the types of events that activities are made of.
 _KINDS = {
@@ -62,6 +66,8 @@ def native_filter(arguments: FilterArguments) -> NativeFilter | None:
         _names(arguments.get("name")),
         0 if duration is None else _nanoseconds("min_duration_us", duration),
         _range(arguments.get("time_range_us")),
+        _threads(arguments.get("thread")),
+        _depth(arguments.get("max_depth")),
     )
 
 
@@ -90,6 +96,25 @@ def _names(name: str | Iterable[str] | None) -> list[str]:
     if not names or not all(isinstance(pattern, str) for pattern in names):
         raise TypeError(f"name must be a name or a list of names, such as 'aten::*', not {name!r}")
     return names
+
+
+def _threads(thread: str | int | Iterable[str | int] | None) -> list[str]:
+    if thread is None:
+        return []
+    threads = [thread] if isinstance(thread, (str, int)) else list(thread) if hasattr(thread, "__iter__") else []
+    if not threads or not all(isinstance(item, (str, int)) and not isinstance(item, bool) for item in threads):
+        raise TypeError(f"thread must be the name or the number of a thread, or a list of them, not {thread!r}")
+    return [str(item) for item in threads]
+
+
+def _depth(max_depth: int | None) -> int | None:
+    if max_depth is None:
+        return None
+    if isinstance(max_depth, bool) or not isinstance(max_depth, int):
+        raise TypeError(f"max_depth must be a number of spans, not {max_depth!r}")
+    if max_depth < 1:
+        raise ValueError(f"max_depth must be at least 1, not {max_depth!r}: no span would be taken")
+    return min(max_depth, 2**32)
 
 
 def _range(time_range_us: tuple[float, float] | None) -> tuple[int, int] | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import torch
+from tests.torch.bridge.both import NO_OVERLOADS
 from tests.torch.bridge.processes import SEEN, SHOW, UNSEEN, compiler_of, quiet, run
 
 from mindtorch_v2._torch import _build
@@ -54,6 +55,18 @@ def test_imported_while_recording(before: str) -> None:
     assert memory == "[8]"
     assert loader == "SourceFileLoader SourceFileLoader"
     assert finders == "[]"
+
+
+@pytest.mark.skipif(NO_OVERLOADS, reason="this version has no overloads")
+def test_overloads_of_what_is_imported_while_recording() -> None:
+    program = """
+    from mindtorch_v2.profiler import _ExperimentalConfig, profile
+    with profile(experimental_config=_ExperimentalConfig(capture_overload_names=True)) as prof:
+        import torch
+        torch.ones(2).add(1)
+    print([event.overload_name for event in prof.events() if event.name == "aten::add"])
+    """
+    assert quiet(program) == ["['Tensor']"]
 
 
 def test_imported_after_a_recording() -> None:
@@ -132,7 +145,7 @@ def test_one_that_knows_better_and_refuses(tmp_path: Path) -> None:
 
 
 def test_a_library_of_something_else(tmp_path: Path) -> None:
-    assert "undefined symbol: mindtorch_bridge" in refused(tmp_path, library_of(tmp_path, "int unrelated;"))
+    assert "it has no mindtorch_bridge" in refused(tmp_path, library_of(tmp_path, "int unrelated;"))
 
 
 def test_what_is_no_library(tmp_path: Path) -> None:
@@ -143,11 +156,11 @@ def test_what_is_no_library(tmp_path: Path) -> None:
 
 def test_one_that_misreads(tmp_path: Path) -> None:
     """Sizes and strides changed places, as they would if a struct had changed: nothing that it says is believed."""
-    right = "words.append(tensor.strides());"
+    right = "is_strided ? impl->strides()"
     source = _build._SOURCE.read_text(encoding="utf-8")
     assert right in source
     broken = tmp_path / "shim.cpp"
-    broken.write_text(source.replace(right, "words.append(tensor.sizes());"))
+    broken.write_text(source.replace(right, "is_strided ? impl->sizes()"))
     program = """
     import functools
     import sys

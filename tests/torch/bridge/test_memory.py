@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
-from tests.profiler.support import ancestors
+from tests.profiler.support import ancestors, in_thread
 from tests.torch.bridge import programs
 from tests.torch.bridge.both import IS_OLD, exported, ours_on_cpu, theirs_on_cpu
 from tests.torch.bridge.processes import run
@@ -125,11 +125,48 @@ def test_after_ours_theirs_refuses_and_ours_goes_on() -> None:
 
 
 def test_stopping_theirs_that_was_refused() -> None:
-    """Torch takes away what it finds in its place: memory ends there, operators go on. The next recording is whole."""
+    """It finds nothing to end, and takes nothing of ours away."""
     output, _ = run(REFUSED.format(attempts="[theirs.start, theirs.stop]"))
     assert output[0] == "Profiler is already enabled on this thread."
-    assert output[1].startswith("Can't disable Kineto profiler")
-    assert output[2:] == ["[4000, 0]", "[12000]"]
+    assert output[-2:] == ["[4000, 8000]", "[12000]"]
+
+
+def test_threads_that_python_starts() -> None:
+    """They have nothing of the thread that started them, so that torch's profiler does not see their memory."""
+    kept: list[torch.Tensor] = []
+
+    def work() -> None:
+        kept.append(torch.ones(1000))
+        kept.append(torch.ones(2000))
+        kept.pop()
+
+    with ours_on_cpu(**OPTIONS) as prof:
+        in_thread(work)
+        kept.append(torch.ones(3000))
+        in_thread(work)
+    with theirs_on_cpu(**OPTIONS) as theirs:
+        in_thread(work)
+    allocated = [event.cpu_memory_usage for event in prof.events() if event.name == "aten::ones"]
+    assert allocated == [4000, 8000, 12000, 4000, 8000]
+    assert [event.cpu_memory_usage for event in prof.events() if event.name == "[memory]"] == [-8000, -8000]
+    assert [event for event in theirs.events() if event.name == "[memory]"] == []
+
+
+def test_theirs_can_start_on_a_thread_whose_memory_is_seen() -> None:
+    """There it does not come second: the thread has not asked for it."""
+    theirs = theirs_on_cpu(**OPTIONS)
+    kept: list[torch.Tensor] = []
+
+    def work() -> None:
+        kept.append(torch.ones(1000))
+        with theirs:
+            kept.append(torch.ones(2000))
+        kept.append(torch.ones(3000))
+
+    with ours_on_cpu(**OPTIONS) as prof:
+        in_thread(work)
+    assert [event.cpu_memory_usage for event in prof.events() if event.name == "aten::ones"] == [4000, 0, 12000]
+    assert [event.cpu_memory_usage for event in theirs.events() if event.name == "aten::ones"] == [8000]
 
 
 def test_theirs_works_again_after_ours() -> None:

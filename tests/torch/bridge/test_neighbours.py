@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
+from tests.profiler.support import in_thread
 from tests.torch.bridge import programs
 from tests.torch.bridge.both import NO_OVERLOADS, facts, ours_on_cpu, recorded_together, theirs_on_cpu
 
@@ -167,6 +170,80 @@ def test_pytorch_is_told_that_it_is_recorded() -> None:
     assert is_told()
     theirs.stop()
     assert not is_told()
+
+
+def test_theirs_does_not_speak_for_ours_when_it_ends() -> None:
+    def is_told() -> bool:
+        return torch.autograd.profiler._is_profiler_enabled
+
+    for ours_first in (False, True):
+        prof, theirs = ours_on_cpu(), theirs_on_cpu()
+        for profiler in (prof, theirs) if ours_first else (theirs, prof):
+            profiler.start()
+        theirs.stop()
+        assert is_told()
+        prof.stop()
+        assert not is_told()
+
+
+def test_theirs_on_another_thread_goes_on_being_told() -> None:
+    started, leave = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with theirs_on_cpu():
+            started.set()
+            leave.wait()
+
+    thread = threading.Thread(target=work)
+    with ours_on_cpu():
+        thread.start()
+        started.wait()
+    assert torch.autograd.profiler._is_profiler_enabled
+    leave.set()
+    thread.join()
+    assert not torch.autograd.profiler._is_profiler_enabled
+
+
+def fast(name: str) -> Any:
+    """What compiled code is a scope by, which PyTorch makes only if it finds a profiler in its place."""
+    return torch._C._profiler._RecordFunctionFast(name)
+
+
+@pytest.mark.parametrize("profiler", [theirs_on_cpu, torch.autograd.profiler_legacy.profile], ids=["theirs", "legacy"])
+@pytest.mark.filterwarnings("ignore:.*torch.autograd.profiler_legacy")
+def test_theirs_finds_its_place_free_and_ours_is_back_there_after_it(profiler: Callable[[], Any]) -> None:
+    with ours_on_cpu() as prof:
+        with fast("before"):
+            pass
+        with profiler() as theirs, fast("beside"):
+            torch.ones(1)
+        with fast("after"):
+            pass
+    assert names(prof) == ["before", "beside", *ONES, "after"]
+    assert "aten::ones" in {row.key for row in theirs.key_averages()}
+
+
+def test_theirs_finds_its_place_free_where_ours_was_stopped_elsewhere() -> None:
+    prof = ours_on_cpu(profile_memory=True)
+    prof.start()
+    in_thread(prof.stop)
+    with theirs_on_cpu(profile_memory=True) as theirs:
+        torch.ones(1)
+    assert names(theirs)[:3] == ONES
+
+
+@pytest.mark.parametrize("profile_memory", [False, True])
+def test_what_changes_their_recording_does_not_take_ours_for_it(profile_memory: bool) -> None:
+    """Without one of theirs it is an error, or in older versions nothing, beside ours as well."""
+    kept = []
+    with ours_on_cpu(profile_memory=profile_memory) as prof:
+        with contextlib.suppress(RuntimeError):
+            torch._C._autograd._toggle_collection_dynamic(False, {torch.profiler.ProfilerActivity.CPU})
+        kept.append(torch.ones(1000))
+        with fast("scope"):
+            pass
+    assert names(prof) == [*ONES, "scope"]
+    assert prof.events()[0].cpu_memory_usage == (4000 if profile_memory else 0)
 
 
 @pytest.mark.skipif(NO_OVERLOADS, reason="this version has no overloads")

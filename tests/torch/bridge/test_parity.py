@@ -20,6 +20,7 @@ from tests.torch.bridge.both import (
     recorded_together,
     shown,
     spans,
+    theirs_on_cpu,
 )
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def test_events(both: Both) -> None:
 def test_averages(both: Both, by_shape: bool) -> None:
     ours, theirs = (
         [
-            (row.key, row.count, row.input_shapes, row.flops, row.is_user_annotation, row.is_async)
+            (row.key, row.count, row.input_shapes, row.flops, row.is_user_annotation, row.is_async, row.scope)
             for row in prof.key_averages(group_by_input_shape=by_shape)
         ]
         for prof in (both.ours, both.theirs)
@@ -143,11 +144,38 @@ def test_inputs_of_scopes(tmp_path: Path) -> None:
     assert [shown(span) for span in spans(our_trace, *SPANS)] == [shown(span) for span in spans(their_trace, *SPANS)]
 
 
+@pytest.mark.skipif(IS_OLD, reason="this version has fewer inputs of scopes")
+@pytest.mark.parametrize("record_shapes", [False, True])
+def test_scopes_of_compiled_code_are_recorded_by_one_alone(record_shapes: bool) -> None:
+    """PyTorch makes them only if it finds a profiler in the place that it has for one."""
+    with ours_on_cpu(record_shapes=record_shapes) as alone:
+        scopes_with_inputs()
+    with theirs_on_cpu(record_shapes=record_shapes) as theirs:
+        scopes_with_inputs()
+    assert facts(alone) == facts(theirs)
+    found = {event.name: (event.concrete_inputs, event.kwinputs) for event in alone.events()}
+    assert found["fast with keywords only"] == ([], {"stream": 0} if record_shapes else {})
+
+
+@pytest.mark.skipif(IS_OLD, reason="this version has other scopes")
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_compiled_functions(backend: str) -> None:
+    values = torch.ones(3, requires_grad=True)
+    compiled = torch.compile(lambda x: (x * 2).sum(), backend=backend)
+    compiled(values).backward()
+    with ours_on_cpu(record_shapes=True) as alone:
+        compiled(values).backward()
+    both = recorded_together(lambda: compiled(values).backward())
+    assert facts(both.ours) == facts(both.theirs)
+    names = [event["name"] for event in facts(alone)]
+    assert names == [event["name"] for event in facts(both.theirs)]
+    assert any("bytecode" in name or "Compiled" in name for name in names)
+
+
 def test_keywords_that_torch_does_not_show(tmp_path: Path) -> None:
     """Lists of numbers are in the trace, texts are as they were given, and no key is there twice."""
     keywords = {"numbers": [1, 2], "halves": [0.5], "text": 'caf\u00e9 "1"\n', "far": math.inf, "none": None, "step": 7}
-    # PyTorch makes such scopes only while some profiler has the place that memory is reported to.
-    with ours_on_cpu(record_shapes=True, profile_memory=True) as prof:
+    with ours_on_cpu(record_shapes=True) as prof:
         with torch._C._profiler._RecordFunctionFast("fast", [], keywords):
             pass
         with torch._C._profiler._RecordFunctionFast("fast", [], {"numbers": [3]}):

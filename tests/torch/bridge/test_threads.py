@@ -109,6 +109,43 @@ def test_starting_and_stopping_while_others_work() -> None:
         assert "aten::zeros" in names(prof)
 
 
+@pytest.mark.filterwarnings(FORK)
+def test_a_forked_child_can_be_recorded_by_theirs() -> None:
+    def child() -> None:
+        with theirs_on_cpu(profile_memory=True) as theirs:
+            torch.ones(1)
+        assert [event.name for event in theirs.events()][:3] == ONES
+
+    with ours_on_cpu(profile_memory=True):
+        torch.zeros(1)
+        assert in_child(child) == 0
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")
+def test_nothing_is_missed_when_another_wants_more_or_no_longer() -> None:
+    """One observer takes the other's place while a thread works that waits for nobody, not even for the interpreter."""
+    turns = 50_000
+
+    @torch.jit.script
+    def work(x: torch.Tensor, turns: int) -> torch.Tensor:
+        for _ in range(turns):
+            x = x + 1
+        return x
+
+    work(torch.ones(1), 3)
+    thread = threading.Thread(target=work, args=(torch.ones(1), turns))
+    changes = 0
+    with ours_on_cpu() as prof:
+        thread.start()
+        while thread.is_alive():
+            with ours_on_cpu(record_shapes=True):
+                changes += 1
+        thread.join()
+    found = Counter(names(prof))
+    assert (found["aten::add"], found["work"]) == (turns, 1)
+    assert changes > 20
+
+
 def test_a_thread_that_ends_in_the_middle_of_a_scope() -> None:
     with ours_on_cpu() as prof:
         in_thread(torch.profiler.record_function("open").__enter__)

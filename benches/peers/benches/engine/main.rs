@@ -1,4 +1,4 @@
-//! What the engine costs: a span beside its peers, on and off; threads; and, by the number of events, stopping, building,
+//! What the engine costs: a span beside its peers, on and off; one that allocates; threads; and, by the number of events, stopping, building,
 //! averaging and writing.
 //!
 //! `make bench`, or `cargo bench -p mindtorch-benches`. With `-- --quick`, fewer rounds and no 10-million case; with
@@ -6,6 +6,7 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod blocks;
 mod clock;
 mod packets;
 mod pipeline;
@@ -21,7 +22,8 @@ fn main() -> std::io::Result<()> {
     let json = arguments.iter().position(|argument| argument == "--json").and_then(|at| arguments.get(at + 1));
     let (rounds, few_rounds) = if is_quick { (20, 3) } else { (200, 7) };
     describe_machine();
-    let mut tables = vec![spans::recorded(rounds), spans::disabled(rounds), threads::threads(rounds / 4)];
+    let mut tables =
+        vec![spans::recorded(rounds), blocks::recorded(rounds), spans::disabled(rounds), threads::threads(rounds / 4)];
     tables.iter().for_each(Table::print);
     let sizes = if is_quick { [(100_000, 3), (1_000_000, 3)] } else { [(1_000_000, 7), (10_000_000, 3)] };
     for (events, rounds) in sizes {

@@ -3,8 +3,8 @@
 #![expect(unsafe_code, reason = "a kernel's name is a pointer in its record")]
 
 use super::layout::{self, KIND, NONE, Record, copy, kernel, kind, peer_copy, set, wait};
-use super::names;
 use super::occupancy::{Launch, Processor};
+use super::words;
 use mindtorch_profiler::{DeviceWork, Name};
 use rustc_hash::FxHashMap;
 use std::ffi::{CStr, c_char};
@@ -116,7 +116,7 @@ impl Reader {
         if let Some(known) = self.kernels.get(name) {
             return *known;
         }
-        let shown = Name::new(&names::demangled(name));
+        let shown = Name::new(&words::demangled(name));
         self.kernels.insert(name.into(), shown);
         shown
     }
@@ -130,7 +130,7 @@ impl Reader {
         let kinds = [copy::COPY_KIND, copy::SOURCE_KIND, copy::TARGET_KIND].map(|at| record.u8(at));
         let [direction, from, to] = kinds;
         let name =
-            self.text([kind::COPY, direction.into(), from.into(), to.into()], || names::copy(direction, from, to));
+            self.text([kind::COPY, direction.into(), from.into(), to.into()], || words::copy(direction, from, to));
         let at = if devices.is_some() { peer_copy::CORRELATION } else { copy::CORRELATION };
         let mut activity = Activity { name, call: record.u32(at), ..self.moved(DeviceWork::Copy, record) };
         if let Some((from, to)) = devices {
@@ -144,7 +144,7 @@ impl Reader {
 
     fn set(&mut self, record: Record<'_>) -> Activity {
         let memory = record.u16(set::MEMORY_KIND);
-        let name = self.text([kind::SET, memory.into(), 0, 0], || names::set(memory));
+        let name = self.text([kind::SET, memory.into(), 0, 0], || words::set(memory));
         Activity { name, call: record.u32(copy::CORRELATION), ..self.moved(DeviceWork::Set, record) }
     }
 
@@ -168,7 +168,7 @@ impl Reader {
     fn wait(&mut self, record: Record<'_>) -> Activity {
         let [what, context, stream, event] =
             [wait::TYPE, wait::CONTEXT, wait::STREAM, wait::EVENT].map(|at| record.u32(at));
-        let name = names::wait(what);
+        let name = words::wait(what);
         let extra = || {
             let mut json = format!("\"context\":{context},\"cuda_sync_kind\":\"{name}\"");
             if event != NONE {

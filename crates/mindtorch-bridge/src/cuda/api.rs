@@ -3,8 +3,8 @@
 #![expect(unsafe_code, reason = "CUPTI is a C library that is loaded at run time")]
 
 use super::error::CudaError;
-use super::loader::{Library, function};
-use std::ffi::{CStr, c_char, c_void};
+use crate::loader::{Library, function, text};
+use std::ffi::{c_char, c_void};
 use std::ptr::NonNull;
 
 /// Functions and what they say of themselves are CUPTI's, as `cupti_activity.h` and `cupti_callbacks.h` have them.
@@ -140,11 +140,4 @@ impl Cupti {
             if status == SUCCESS { NonNull::new(record) } else { None }
         })
     }
-}
-
-/// # Safety
-/// It is a string that is good for this call, or null.
-unsafe fn text(name: *const c_char) -> Option<String> {
-    // SAFETY: by the caller.
-    (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
 }

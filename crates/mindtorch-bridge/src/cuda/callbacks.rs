@@ -4,7 +4,7 @@
 
 use super::api::{CallbackData, Cupti, DRIVER, ENTERS, EXITS, RUNTIME};
 use super::correlation::Correlations;
-use super::names::without_version;
+use super::words::without_version;
 use mindtorch_profiler::{Name, Span, SpanArgs, SpanKind};
 use std::cell::RefCell;
 use std::ffi::c_void;
@@ -48,19 +48,27 @@ pub(super) fn calls() -> &'static Correlations {
     CALLS.get_or_init(Correlations::new)
 }
 
-/// The names of the functions whose calls are recorded, by CUPTI's numbers of them.
+/// The functions whose calls are recorded, by CUPTI's numbers of them.
 #[derive(Debug, Default)]
 pub(super) struct Functions {
-    runtime: Vec<Option<Name>>,
-    driver: Vec<Option<Name>>,
+    runtime: Vec<Option<Function>>,
+    driver: Vec<Option<Function>>,
+}
+
+/// What traces show of a call.
+#[derive(Clone, Copy, Debug)]
+struct Function {
+    name: Name,
+    /// Its number, as torch writes it.
+    extra: Name,
 }
 
 impl Functions {
     /// What CUPTI calls its functions, looked up once.
     pub(super) fn of(cupti: &Cupti) -> &'static Self {
         FUNCTIONS.get_or_init(|| Self {
-            runtime: names(cupti, RUNTIME, is_shown_of_runtime),
-            driver: names(cupti, DRIVER, is_shown_of_driver),
+            runtime: shown(cupti, RUNTIME, is_shown_of_runtime),
+            driver: shown(cupti, DRIVER, is_shown_of_driver),
         })
     }
 
@@ -74,22 +82,22 @@ impl Functions {
         numbers(&self.driver, true)
     }
 
-    fn name(&self, domain: u32, number: u32) -> Option<Name> {
-        let names = if domain == RUNTIME { &self.runtime } else { &self.driver };
-        names.get(number as usize).copied().flatten()
+    fn get(&self, domain: u32, number: u32) -> Option<Function> {
+        let functions = if domain == RUNTIME { &self.runtime } else { &self.driver };
+        functions.get(number as usize).copied().flatten()
     }
 }
 
 /// From 1: there is no function 0.
-fn numbers(names: &[Option<Name>], shown: bool) -> impl Iterator<Item = u32> {
-    (0..).zip(names).skip(1).filter(move |(_, name)| name.is_some() == shown).map(|(number, _)| number)
+fn numbers(functions: &[Option<Function>], shown: bool) -> impl Iterator<Item = u32> {
+    (0..).zip(functions).skip(1).filter(move |(_, function)| function.is_some() == shown).map(|(number, _)| number)
 }
 
-fn names(cupti: &Cupti, domain: u32, is_shown: fn(&str) -> bool) -> Vec<Option<Name>> {
-    let all = (0..).map_while(|number| cupti.function_name(domain, number));
-    all.map(|name| {
+fn shown(cupti: &Cupti, domain: u32, is_shown: fn(&str) -> bool) -> Vec<Option<Function>> {
+    let all = (0..).map_while(|number| Some((number, cupti.function_name(domain, number)?)));
+    all.map(|(number, name)| {
         let name = without_version(&name);
-        is_shown(name).then(|| Name::new(name))
+        is_shown(name).then(|| Function { name: Name::new(name), extra: Name::new(&format!("\"cbid\":{number}")) })
     })
     .collect()
 }
@@ -133,7 +141,7 @@ pub(super) unsafe extern "C" fn on_call(_: *mut c_void, domain: u32, number: u32
 }
 
 fn enter(domain: u32, number: u32, call: u32) {
-    let Some(name) = FUNCTIONS.get().and_then(|functions| functions.name(domain, number)) else { return };
+    let Some(function) = FUNCTIONS.get().and_then(|functions| functions.get(domain, number)) else { return };
     // A thread that is being torn down has no list any more.
     let _ = OPEN.try_with(|open| {
         let mut open = open.borrow_mut();
@@ -151,7 +159,7 @@ fn enter(domain: u32, number: u32, call: u32) {
             }
             return;
         }
-        let span = Span::begin(&SpanArgs::new(SpanKind::Runtime, name));
+        let span = Span::begin(&SpanArgs::new(SpanKind::Runtime, function.name).extra(function.extra));
         if let Some(id) = span.id() {
             calls().put(call, id);
             open.calls.push(OpenCall { domain, number: call, span });

@@ -2,8 +2,8 @@
 
 #![expect(unsafe_code, reason = "the driver is a C library that is loaded at run time")]
 
-use super::loader::{Library, function};
 use super::occupancy::Processor;
+use crate::loader::{Library, function};
 use std::sync::OnceLock;
 
 type Init = unsafe extern "C" fn(u32) -> i32;
@@ -41,7 +41,7 @@ pub(super) fn driver() -> &'static Driver {
 }
 
 fn find() -> Option<Driver> {
-    let driver = Library::open(c"libcuda.so.1")?;
+    let driver = Library::open(c"libcuda.so.1").ok()?;
     // SAFETY: these are the types that the driver's interface gives them.
     let (init, version_of, count_of, device_of, attribute_of) = unsafe {
         (

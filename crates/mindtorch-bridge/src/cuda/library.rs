@@ -2,9 +2,8 @@
 
 use super::api::Cupti;
 use super::error::CudaError;
-use super::loader::Library;
-use std::ffi::{CStr, CString};
-use std::os::unix::ffi::OsStrExt;
+use crate::loader::{Library, path_text};
+use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 
 /// What it is called, the latest first.
@@ -12,16 +11,15 @@ const NAMES: [&CStr; 2] = [c"libcupti.so.13", c"libcupti.so.12"];
 
 /// Loads CUPTI: that which PyTorch has loaded, one of these files, or what the system finds by name.
 pub(super) fn load(files: &[PathBuf]) -> Result<Cupti, CudaError> {
-    let loaded = NAMES.iter().find_map(|name| Library::loaded(name));
+    let loaded = NAMES.iter().find_map(|name| Library::loaded(name).ok());
     let of_files = || files.iter().find_map(|file| open(file));
-    let of_system = || NAMES.iter().find_map(|name| Library::open(name));
+    let of_system = || NAMES.iter().find_map(|name| Library::open(name).ok());
     let library = loaded.or_else(of_files).or_else(of_system);
     Cupti::load(library.ok_or_else(|| CudaError::Library { tried: tried(files) })?)
 }
 
 fn open(file: &Path) -> Option<Library> {
-    let name = CString::new(file.as_os_str().as_bytes()).ok()?;
-    Library::open(&name)
+    Library::open(&path_text(file).ok()?).ok()
 }
 
 fn tried(files: &[PathBuf]) -> String {

@@ -18,11 +18,10 @@ mod error;
 mod fake;
 mod layout;
 mod library;
-mod loader;
-mod names;
 mod occupancy;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub use collector::{catch_up, flush, is_running, lost, start, stop, versions};
 pub use error::CudaError;

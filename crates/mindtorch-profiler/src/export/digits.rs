@@ -21,7 +21,10 @@ impl Digits for Vec<u8> {
 /// Appends a number.
 #[inline(always)]
 pub(super) fn push_number(out: &mut impl Digits, number: u64) {
-    if number < EIGHT {
+    if number < 10 {
+        // Half of all numbers: steps, ids that are none, short times.
+        out.put([b'0' + number as u8], 1);
+    } else if number < EIGHT {
         push_leading(out, number);
     } else if number < EIGHT * EIGHT {
         push_leading(out, number / EIGHT);

@@ -26,7 +26,7 @@ mod timeline;
 
 #[cfg(feature = "arrow")]
 pub use arrow::{ArrowArray, ArrowArrayStream, ArrowSchema};
-pub use chrome::ChromeTrace;
+pub use chrome::{ChromeTrace, MergedChromeTrace, RankLabel};
 #[cfg(feature = "arrow")]
 pub use data_frame::DataFrame;
 pub use folded::StackMetric;

@@ -93,6 +93,10 @@ impl<R: Read> Reader<R> {
         Ok(Self { source, length: FIRST_LENGTH, is_over: false, failure: None, spare: None })
     }
 
+    pub(super) fn is_gzip(&self) -> bool {
+        matches!(self.source, Source::Gzip(_))
+    }
+
     /// Whether nothing comes after the pieces that were read.
     pub(super) fn is_over(&self) -> bool {
         self.is_over && self.failure.is_none()

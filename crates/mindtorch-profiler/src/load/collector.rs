@@ -90,7 +90,7 @@ impl Collector {
             Category::Span(kind, has_own) => self.add_span(event, text, (time, duration), (kind, has_own)),
             Category::Device(kind) => self.add_device(event, text, (time, duration), kind),
             Category::Window => {
-                self.loose.window = Some((time, duration));
+                self.loose.add_window(time, duration);
                 Ok(())
             }
         }

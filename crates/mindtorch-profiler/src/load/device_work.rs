@@ -50,13 +50,14 @@ impl Collector {
                 Key::STEP if value.unsigned(text).is_some() => self.note_device_step(start, value, text),
                 Key::CUT if value.is_text() => work.is_cut = true,
                 Key::NPU_MEMORY_BEFORE if value.signed().is_some() => {
-                    self.note_memory(Device::Npu(clamped(device)), start, value);
+                    let device = self.labels.device(event, text, &mut self.names, device);
+                    self.note_memory(Device::Npu(device), start, value);
                 }
                 key if is_memory_use(key) && value.signed().is_some() => {}
                 _ => self.runs.extra.add(place, argument),
             }
         }
-        work.device = clamped(device);
+        work.device = self.labels.device(event, text, &mut self.names, device);
         work.stream = stream as u32;
         if !self.follows_from(&work, event, text) {
             work.extra = self.extra(event, text)?;

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct LoadError {
     path: Option<PathBuf>,
+    is_compressed: bool,
     offset: u64,
     what: String,
     partial: Option<Box<Trace>>,
@@ -25,10 +26,16 @@ pub struct LoadError {
 
 impl LoadError {
     pub(super) fn new(offset: u64, what: String, partial: Option<Trace>) -> Self {
-        Self { path: None, offset, what, partial: partial.map(Box::new) }
+        Self { path: None, is_compressed: false, offset, what, partial: partial.map(Box::new) }
     }
 
-    pub(super) fn at(mut self, path: &Path) -> Self {
+    pub(super) fn compressed(mut self, is_compressed: bool) -> Self {
+        self.is_compressed = is_compressed;
+        self
+    }
+
+    /// The same error, of this file: for what was read through a reader.
+    pub fn at(mut self, path: &Path) -> Self {
         self.path = Some(path.to_owned());
         self
     }
@@ -54,8 +61,13 @@ impl LoadError {
     }
 
     /// The events before that place, if there were any.
-    pub fn into_partial(self) -> Option<Trace> {
-        self.partial.map(|trace| *trace)
+    pub fn into_partial(mut self) -> Option<Trace> {
+        self.take_partial()
+    }
+
+    /// The events before that place, if there were any. The error does not have them any more.
+    pub fn take_partial(&mut self) -> Option<Trace> {
+        self.partial.take().map(|trace| *trace)
     }
 }
 
@@ -66,7 +78,8 @@ impl fmt::Display for LoadError {
             Some(path) => write!(f, "{}", path.display())?,
             None => write!(f, "the trace")?,
         }
-        write!(f, ": at byte {}, {}", self.offset, self.what)?;
+        let of = if self.is_compressed { " of what it decompresses to" } else { "" };
+        write!(f, ": at byte {}{of}, {}", self.offset, self.what)?;
         match &self.partial {
             Some(trace) => write!(f, "; {} spans could be read before that", trace.span_count()),
             None => Ok(()),

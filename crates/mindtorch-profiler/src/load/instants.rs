@@ -2,7 +2,6 @@
 
 use super::collector::Collector;
 use super::cursor::{Kind, Value};
-use super::device_work::clamped;
 use super::event::Event;
 use super::key::Key;
 use crate::recorder::Device;
@@ -31,7 +30,7 @@ impl Collector {
                 if kind == 1 {
                     self.labels.guess_accelerator("CUDA");
                 }
-                Device::Npu(clamped(signed(Key::DEVICE_ID)))
+                Device::Npu(self.labels.device(event, text, &mut self.names, signed(Key::DEVICE_ID)))
             }
         };
         let memory = LooseMemory {

@@ -78,6 +78,7 @@ keys! {
     ADDRESS = "Addr",
     LABELS = "labels",
     VALUE = "value",
+    RANK = "rank",
 }
 
 /// Keys beyond the last that has a number of its own are all this one.

@@ -1,10 +1,12 @@
 //! The threads of a file, and what it calls them.
 
 use super::cursor::{Kind, Value};
+use super::device_work::clamped;
 use super::event::Event;
 use super::key::Key;
 use super::text::{LoadedNames, unescape};
 use crate::trace::loaded::{Loose, LooseThread};
+use crate::trace::{Merged, RankRow};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A process or a thread: a number, or the number of a name.
@@ -23,6 +25,12 @@ pub(super) struct Labels {
     last: Option<((Place, Place), u32)>,
     thread_names: Vec<((Place, Place), u32)>,
     process_names: Vec<(Place, u32)>,
+    /// The rank that a process is, or is a device of.
+    ranks: FxHashMap<Place, u32>,
+    /// Those of them that are devices.
+    device_processes: FxHashSet<Place>,
+    /// By the number of a device in the trace: its rank, and its number there.
+    devices: Vec<(u32, u16)>,
     /// The process that the file calls `CPU`.
     host: Option<Place>,
     accelerator: Option<String>,
@@ -59,6 +67,14 @@ impl Labels {
             && let Some(value) = string(Key::NAME)
         {
             self.process_names.push((process, names.of_string(&value, text)));
+        } else if event.name_is(text, b"process_rank") {
+            let number = |key: Key| event.arg(key).and_then(|argument| argument.value.unsigned(text));
+            if let Some(rank) = number(Key::RANK).and_then(|rank| u32::try_from(rank).ok()) {
+                self.ranks.insert(process, rank);
+                if event.arg(Key::DEVICE).is_some() {
+                    self.device_processes.insert(process);
+                }
+            }
         } else if event.name_is(text, b"process_labels")
             && let Some(value) = string(Key::LABELS)
         {
@@ -72,6 +88,23 @@ impl Labels {
             let thread = place(&event.thread, text, names);
             self.thread_names.push(((process, thread), names.of_string(&value, text)));
         }
+    }
+
+    /// The number in the trace of a device that an event names: ranks have devices of the same numbers.
+    #[inline]
+    pub(super) fn device(&mut self, event: &Event, text: &[u8], names: &mut LoadedNames, device: i64) -> u16 {
+        let device = clamped(device);
+        if self.ranks.is_empty() { device } else { self.device_of_rank(place(&event.process, text, names), device) }
+    }
+
+    fn device_of_rank(&mut self, process: Place, device: u16) -> u16 {
+        let Some(&rank) = self.ranks.get(&process) else { return device };
+        let known = self.devices.iter().position(|&known| known == (rank, device));
+        let number = known.unwrap_or_else(|| {
+            self.devices.push((rank, device));
+            self.devices.len() - 1
+        });
+        clamped(number as i64)
     }
 
     pub(super) fn set_accelerator(&mut self, value: &Value, text: &[u8]) {
@@ -95,7 +128,7 @@ impl Labels {
         let labelled = std::mem::take(&mut self.thread_names);
         let mut labels: FxHashMap<(Place, Place), (u32, u32)> = FxHashMap::default();
         for (key, name) in labelled {
-            if loose.is_ours && key.0 == host {
+            if loose.is_ours && (key.0 == host || self.is_host_of_rank(key.0)) {
                 self.find(key);
             }
             let next = labels.len() as u32 + 1;
@@ -109,13 +142,31 @@ impl Labels {
             let given = Some(names.get(name)).filter(|name| !name.is_empty());
             let name = given.and_then(|given| thread_name(given, os_id, process_name.as_deref()));
             let name = name.or_else(|| key.1.is_name.then(|| names.get(key.1.number as u32).to_owned()));
-            LooseThread { os_id: shown, name, label }
+            LooseThread { os_id: shown, name, rank: self.ranks.get(&key.0).copied(), label }
         };
         loose.threads = self.keys.iter().map(thread).collect();
+        loose.origin.merged = self.merged(names);
         loose.origin.process_name = process_name;
         // Files of this profiler say what it is where it did anything.
         let guessed = self.guessed_accelerator.filter(|_| !loose.is_ours).map(str::to_owned);
         loose.origin.accelerator = self.accelerator.or(guessed).filter(|name| name != "NPU");
+    }
+
+    /// Whether a process is a rank's own, and not one of its devices.
+    fn is_host_of_rank(&self, process: Place) -> bool {
+        self.ranks.contains_key(&process) && !self.device_processes.contains(&process)
+    }
+
+    /// The ranks, in order.
+    fn merged(&mut self, names: &LoadedNames) -> Merged {
+        let of_process = |&(process, name): &(Place, u32)| {
+            let rank = *self.ranks.get(&process).filter(|_| self.is_host_of_rank(process))?;
+            Some(RankRow { rank, name: names.get(name).to_owned() })
+        };
+        let mut ranks: Vec<RankRow> = self.process_names.iter().filter_map(of_process).collect();
+        ranks.sort_by_key(|row| row.rank);
+        ranks.dedup_by_key(|row| row.rank);
+        Merged { ranks, devices: std::mem::take(&mut self.devices) }
     }
 }
 

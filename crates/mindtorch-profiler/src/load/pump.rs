@@ -19,6 +19,11 @@ const FIRST: usize = 2;
 /// what is read from may belong to this thread.
 pub(super) fn read(source: impl Read) -> io::Result<Result<Trace, LoadError>> {
     let mut reader = Reader::new(source)?;
+    let is_compressed = reader.is_gzip();
+    Ok(read_all(&mut reader).map_err(|error| error.compressed(is_compressed)))
+}
+
+fn read_all(reader: &mut Reader<impl Read>) -> Result<Trace, LoadError> {
     let mut first = VecDeque::with_capacity(FIRST);
     while first.len() < FIRST
         && let Some(chunk) = reader.next()
@@ -26,7 +31,7 @@ pub(super) fn read(source: impl Read) -> io::Result<Result<Trace, LoadError>> {
         first.push_back(chunk);
     }
     if reader.is_over() {
-        return Ok(FileReader::default().read(&mut Replay { first, rest: &mut reader }));
+        return FileReader::default().read(&mut Replay { first, rest: reader });
     }
     let (filled, to_parse) = sync_channel(AHEAD);
     let (used, to_fill) = channel();
@@ -36,11 +41,11 @@ pub(super) fn read(source: impl Read) -> io::Result<Result<Trace, LoadError>> {
             FileReader::default().read(&mut Received { filled: to_parse, used })
         });
         let Ok(parser) = parser else {
-            return Ok(FileReader::default().read(&mut Replay { first, rest: &mut reader }));
+            return FileReader::default().read(&mut Replay { first, rest: reader });
         };
-        pass_on(first, &mut reader, &filled, &to_fill);
+        pass_on(first, reader, &filled, &to_fill);
         drop(filled);
-        Ok(parser.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        parser.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 

@@ -152,6 +152,14 @@ impl SpanArgs {
         self
     }
 
+    /// For a [`SpanKind::Runtime`]: what else traces show of the call, as members of a JSON object, such as `"cbid":211`.
+    #[inline]
+    pub fn extra(mut self, members: Name) -> Self {
+        // Calls have no overloads, of which they have the place.
+        self.overload = members;
+        self
+    }
+
     pub(crate) fn context(mut self, context: u32) -> Self {
         self.details().context = context;
         self
@@ -350,4 +358,12 @@ pub struct DeviceSpan {
     pub launched_by: Option<SpanId>,
     /// What else traces show of it: members of a JSON object, such as `"grid":[1,1,1],"block":[256,1,1]`.
     pub extra: Name,
+}
+
+impl DeviceSpan {
+    /// A kernel that nobody is known to have launched, on the first stream of the first accelerator.
+    pub fn kernel(name: Name, begin: Ticks, end: Ticks) -> Self {
+        let (work, extra) = (DeviceWork::Kernel, Name::EMPTY);
+        Self { name, device: 0, stream: 0, begin, end, work, bytes: 0, launched_by: None, extra }
+    }
 }

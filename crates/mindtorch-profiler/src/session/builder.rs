@@ -34,10 +34,10 @@ impl Default for SessionBuilder {
             record_steps: false,
             first_step: 0,
             left_out: RecordKinds::default(),
-            keeps_overloads: false,
             open_scopes: Vec::new(),
             memory_in_use: Vec::new(),
             hides_memory_events: false,
+            annotates_devices: false,
             accelerator: None,
             metadata: Vec::new(),
             bound: Bound::default(),
@@ -92,9 +92,8 @@ impl SessionBuilder {
     }
 
     /// Whether to keep the names of operators' overloads. A Chrome trace then has them behind the operators' names.
-    pub fn overload_names(mut self, on: bool) -> Self {
-        self.settings.keeps_overloads = on;
-        self
+    pub fn overload_names(self, on: bool) -> Self {
+        self.set(Capture::OVERLOADS, on)
     }
 
     /// Scopes that are open now, of which the recorder does not know, those of a thread from the outermost.
@@ -112,6 +111,12 @@ impl SessionBuilder {
     /// Whether to show allocations and frees only as what spans allocated, and not as events of their own.
     pub fn hide_memory_events(mut self, hide: bool) -> Self {
         self.settings.hides_memory_events = hide;
+        self
+    }
+
+    /// Whether scopes of the program are shown on devices, too: as wide as the work that was launched in them.
+    pub fn annotate_devices(mut self, on: bool) -> Self {
+        self.settings.annotates_devices = on;
         self
     }
 

@@ -85,12 +85,13 @@ pub(crate) struct SessionSettings {
     pub(crate) record_steps: bool,
     pub(crate) first_step: usize,
     pub(crate) left_out: RecordKinds,
-    pub(crate) keeps_overloads: bool,
     pub(crate) open_scopes: Vec<OpenScope>,
     /// What was in use on devices when it began.
     pub(crate) memory_in_use: Vec<(Device, i64)>,
     /// Whether allocations are shown only as what spans allocated.
     pub(crate) hides_memory_events: bool,
+    /// Whether scopes of the program are shown on devices.
+    pub(crate) annotates_devices: bool,
     /// What the accelerator is called, if not as the engine calls it.
     pub(crate) accelerator: Option<String>,
     pub(crate) metadata: Vec<(String, String)>,

@@ -4,7 +4,7 @@ use super::error::SpoolFault;
 
 /// The version of everything in both files: headers, entries, blocks, and the words of a record
 /// (`recorder/record.rs`). Whoever changes any of it counts up, so that no file is ever misread.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Session directories begin with this.
 pub(super) const PREFIX: &str = "mindtorch-";

@@ -16,10 +16,10 @@ pub struct SpoolSettings {
     pub first_step: u64,
     /// The kinds of record that it does not show, a bit each.
     pub left_out: u16,
-    /// Whether operators have their overloads in their names.
-    pub keeps_overloads: bool,
     /// Whether allocations are shown only as what spans allocated.
     pub hides_memory_events: bool,
+    /// Whether scopes of the program are shown on devices.
+    pub annotates_devices: bool,
     /// What the accelerator is called; empty if that is the engine's own name for it.
     pub accelerator: String,
     /// What is written into traces as it is.
@@ -49,8 +49,8 @@ impl SpoolSettings {
         out.flag(self.record_steps);
         out.u64(self.first_step);
         out.u16(self.left_out);
-        out.flag(self.keeps_overloads);
         out.flag(self.hides_memory_events);
+        out.flag(self.annotates_devices);
         out.text(&self.accelerator);
         out.list(&self.metadata, |out, (key, value)| {
             out.text(key);
@@ -74,8 +74,8 @@ impl SpoolSettings {
             record_steps: from.flag()?,
             first_step: from.u64()?,
             left_out: from.u16()?,
-            keeps_overloads: from.flag()?,
             hides_memory_events: from.flag()?,
+            annotates_devices: from.flag()?,
             accelerator: from.text()?.to_owned(),
             metadata: from.list(8, |from| Some((from.text()?.to_owned(), from.text()?.to_owned())))?,
             memory_in_use: from.list(11, |from| Some((read_device(from)?, from.u64()?.cast_signed())))?,

@@ -2,6 +2,16 @@
 
 use super::TimeUnit;
 
+/// A time as torch's tables write it: `1.234us`, `1.234ms` or `1.234s`, in the unit that fits.
+pub fn format_time(us: f64) -> String {
+    time(us, None)
+}
+
+/// A size as torch's tables write it: `64 B`, `1.50 KB`, in powers of 1024.
+pub fn format_memory(bytes: i64) -> String {
+    memory(bytes)
+}
+
 /// `1.234us`, `1.234ms` or `1.234s`: the unit that fits, or the one that is asked for.
 pub(super) fn time(us: f64, unit: Option<TimeUnit>) -> String {
     let unit = unit.unwrap_or(if us >= 1e6 {

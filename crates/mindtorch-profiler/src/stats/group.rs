@@ -214,7 +214,8 @@ impl<'a> Grouping<'a> {
     fn new_group(&mut self, row: usize, details: Details) -> usize {
         let spans = &self.trace.spans;
         let key = &self.key_texts[self.keys[spans.name[row] as usize] as usize];
-        self.push(Average { kind: Some(spans.kind[row]), ..Average::new(Arc::clone(key)) }, details)
+        let (kind, is_script) = (Some(spans.kind[row]), spans.flags[row].is_script());
+        self.push(Average { kind, is_script, ..Average::new(Arc::clone(key)) }, details)
     }
 
     fn details(&mut self, row: usize) -> Details {

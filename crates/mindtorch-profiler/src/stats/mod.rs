@@ -8,8 +8,9 @@ mod table;
 mod times;
 mod visible;
 
+pub use format::{format_memory, format_time};
 pub use group::GroupBy;
-pub use table::{SortKey, TableOptions, TimeUnit, UnknownSortKey};
+pub use table::{SortKey, TableForm, TableOptions, TimeUnit, UnknownSortKey};
 
 use crate::capture::Capture;
 use crate::inputs::Inputs;
@@ -76,6 +77,8 @@ pub struct Average {
     pub device: Device,
     /// What the first event is; none for what devices did, and for memory outside of all spans.
     pub kind: Option<SpanKind>,
+    /// Whether the first event is a function of TorchScript.
+    pub is_script: bool,
     /// Whether the first event ended on another thread than it began.
     pub is_async: bool,
     /// Whether the first event is inside another.
@@ -116,6 +119,7 @@ impl Average {
             flops: 0,
             device: Device::Cpu,
             kind: None,
+            is_script: false,
             is_async: false,
             has_parent: false,
             inputs: Inputs::NONE,

@@ -3,6 +3,7 @@
 use super::columns::{SpanColumns, SpanFlags, Sparse};
 use super::contexts::{Contexts, Place, SpanOfTask};
 use super::details::DetailRow;
+use super::device_annotations::device_annotations;
 use super::driver_calls::tell_driver_calls;
 use super::evaluations::number_evaluations;
 use super::links::take_forward_stacks;
@@ -149,6 +150,10 @@ impl TraceBuilder {
         number_evaluations(&mut self.spans, self.names.texts());
         tell_driver_calls(&mut self.spans, &mut self.names);
         self.resolve_launches(&streams);
+        if self.contents.settings.annotates_devices {
+            let annotations = device_annotations(&self.spans, &self.device);
+            self.device.extend(annotations);
+        }
         self.spans.spread_devices();
         self.spans.shrink();
         let parents = &self.spans.parent;
@@ -288,7 +293,7 @@ impl TraceBuilder {
             let log = &stream.log;
             let spans = first..self.spans.len();
             let (number, os_id, name) = (log.serial, log.os_id, log.name.clone());
-            self.threads.push(ThreadRow { number, os_id, name, spans, has_overlaps });
+            self.threads.push(ThreadRow { number, os_id, name, rank: None, spans, has_overlaps });
         }
     }
 
@@ -388,7 +393,7 @@ impl TraceBuilder {
             }
         }
         if raw.head.is_numbered() {
-            let overload = self.overload(raw.head.track.into());
+            let overload = self.overload(row, raw.head.track.into());
             self.spans.details.set_short(row, raw.sequence_plus_one, overload);
         } else if let Some(details) = raw.details {
             self.add_details(row, capture, details);
@@ -436,14 +441,23 @@ impl TraceBuilder {
             forward_thread,
             flops: if capture.contains(Capture::FLOPS) { flops } else { 0 },
             note: self.names.local(note),
-            overload: self.overload(unpair(overload).0),
+            overload: self.overload(row, unpair(overload).0),
         };
         self.spans.details.set(row, detail);
     }
 
+    /// The name of an operator's overload, if they are wanted. Where operators have it, calls have what else is shown of them.
     #[inline]
-    fn overload(&mut self, name: u32) -> u32 {
-        if self.contents.settings.keeps_overloads { self.names.local(name) } else { 0 }
+    fn overload(&mut self, row: usize, name: u32) -> u32 {
+        if self.spans.kind[row] == SpanKind::Runtime {
+            let members = self.names.local(name);
+            // An overload that a call was given all the same would make a broken file.
+            if self.names.texts()[members as usize].starts_with('"') {
+                self.spans.extra.set(row, members + 1);
+            }
+            return 0;
+        }
+        if self.contents.settings.capture.contains(Capture::OVERLOADS) { self.names.local(name) } else { 0 }
     }
 
     fn add_memory(&mut self, thread: usize, capture: Capture, ticks: u64, memory: &Memory) {

@@ -56,7 +56,7 @@ impl Trace {
             let (_quiet, _store) = (Quiet::new(), self.store.enter());
             let rows = 0..self.device.len() as u32;
             let mut launches: Column<u32> =
-                rows.filter(|&row| self.device[row as usize].launched_by.is_some()).collect();
+                rows.filter(|&row| self.device[row as usize].launcher().is_some()).collect();
             launches.sort_unstable_by_key(|&row| (self.device[row as usize].launched_by, row));
             launches
         })

@@ -2,6 +2,7 @@
 
 use super::Trace;
 use super::nesting::NO_PARENT;
+use super::rows::MemoryRow;
 use crate::column::Column;
 use std::cmp::Reverse;
 use std::sync::OnceLock;
@@ -13,7 +14,7 @@ pub enum TraceEvent {
     Span(u32),
     /// A row of [`Trace::device_spans`].
     Device(u32),
-    /// A row of [`Trace::memory`]: what was allocated or freed outside of all spans.
+    /// A row of [`Trace::memory`]: what was allocated or freed, outside of all spans unless all memory was asked for.
     Memory(u32),
 }
 
@@ -31,6 +32,15 @@ pub struct EventOrder {
 impl Trace {
     /// The order of its events. Takes some nanoseconds an event, and eight bytes.
     pub fn event_order(&self) -> EventOrder {
+        self.order_with(is_outside_spans)
+    }
+
+    /// The same with every allocation and free, those within spans as well: what was in use is then known at every moment.
+    pub fn event_order_with_memory(&self) -> EventOrder {
+        self.order_with(|_| true)
+    }
+
+    fn order_with(&self, lists: impl Fn(&MemoryRow) -> bool) -> EventOrder {
         let repeated = &self.repeated;
         let is_shown = |row: &u32| repeated.is_empty() || repeated.binary_search(row).is_err();
         let _store = self.store.enter();
@@ -38,9 +48,8 @@ impl Trace {
             let (start, end) = self.time_range(event);
             (start, Reverse(end))
         };
-        let outside = self.memory.iter().zip(0..).filter(|(row, _)| row.span.is_none() && !self.hides_memory_events());
         let mut others: Column<TraceEvent> = (0..self.device.len() as u32).map(TraceEvent::Device).collect();
-        others.extend(outside.map(|(_, row)| TraceEvent::Memory(row)));
+        others.extend(self.shown_memory(lists).map(TraceEvent::Memory));
         others.sort_by_key(|&event| time(event));
         let mut others = others.into_iter().peekable();
         let mut events = Column::with_capacity(self.spans.len() - repeated.len() + others.len());
@@ -53,6 +62,17 @@ impl Trace {
         events.extend(others);
         let is_rows = events.iter().zip(0..).all(|(event, row)| *event == TraceEvent::Span(row));
         EventOrder { events, is_rows, parents: OnceLock::new() }
+    }
+
+    /// How many events there are in [`Self::event_order`], which need not be found for this.
+    pub fn event_count(&self) -> usize {
+        self.spans.len() - self.repeated.len() + self.device.len() + self.shown_memory(is_outside_spans).count()
+    }
+
+    /// The rows of memory that is an event of its own.
+    fn shown_memory(&self, lists: impl Fn(&MemoryRow) -> bool) -> impl Iterator<Item = u32> {
+        let memory = if self.hides_memory_events() { &[][..] } else { &self.memory[..] };
+        memory.iter().zip(0..).filter(move |(row, _)| lists(row)).map(|(_, row)| row)
     }
 
     /// When an event began and ended. An allocation takes no time.
@@ -78,6 +98,10 @@ impl Trace {
             (!self.repeated.is_empty()).then_some(last + 1).filter(|&next| is_repeated(next))
         })
     }
+}
+
+fn is_outside_spans(row: &MemoryRow) -> bool {
+    row.span.is_none()
 }
 
 impl EventOrder {

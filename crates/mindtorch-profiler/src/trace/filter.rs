@@ -1,7 +1,7 @@
 //! Filters: a part of a trace, for a small file of a large run.
 
 use super::Trace;
-use super::rows::DeviceKind;
+use super::rows::{DeviceKind, ThreadRow};
 use crate::recorder::SpanKind;
 use std::ops::Range;
 
@@ -33,6 +33,40 @@ pub enum EventKind {
     Instant,
 }
 
+impl EventKind {
+    /// All kinds.
+    pub const ALL: [Self; 11] = [
+        Self::Op,
+        Self::Annotation,
+        Self::Function,
+        Self::Runtime,
+        Self::Kernel,
+        Self::Copy,
+        Self::Set,
+        Self::Sync,
+        Self::DeviceAnnotation,
+        Self::Memory,
+        Self::Instant,
+    ];
+
+    /// Its name: `"device_annotation"`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Op => "op",
+            Self::Annotation => "annotation",
+            Self::Function => "function",
+            Self::Runtime => "runtime",
+            Self::Kernel => "kernel",
+            Self::Copy => "copy",
+            Self::Set => "set",
+            Self::Sync => "sync",
+            Self::DeviceAnnotation => "device_annotation",
+            Self::Memory => "memory",
+            Self::Instant => "instant",
+        }
+    }
+}
+
 /// Which events to take.
 ///
 /// ```
@@ -46,6 +80,8 @@ pub struct Filter {
     names: Vec<String>,
     min_duration_ns: u64,
     time_ns: Option<Range<u64>>,
+    threads: Vec<String>,
+    max_depth: Option<usize>,
 }
 
 impl Filter {
@@ -79,11 +115,34 @@ impl Filter {
         self
     }
 
+    /// Takes events of threads with this name, in which `*` and `?` mean what they do in names of events, or with this number of
+    /// the operating system's. Given several times, any of them will do. Device work is of the thread that launched it.
+    pub fn thread(mut self, name_or_number: &str) -> Self {
+        self.threads.push(name_or_number.to_owned());
+        self
+    }
+
+    /// Takes spans that are nested at most so deep: 1 takes those that no other contains. Events of other kinds have no depth.
+    pub fn max_depth(mut self, depth: usize) -> Self {
+        self.max_depth = Some(depth);
+        self
+    }
+
+    fn takes_thread(&self, thread: &ThreadRow) -> bool {
+        let number = thread.os_id.to_string();
+        let takes = |pattern: &String| {
+            let has_name = thread.name.as_ref().is_some_and(|name| matches(pattern.as_bytes(), name.as_bytes()));
+            has_name || *pattern == number
+        };
+        self.threads.is_empty() || self.threads.iter().any(takes)
+    }
+
     fn takes_kind(&self, kind: EventKind) -> bool {
         self.kinds == 0 || self.kinds & (1 << kind as u16) != 0
     }
 
-    fn takes_name(&self, name: &str) -> bool {
+    /// Whether an event with this name is taken, as far as names go.
+    pub fn takes_name(&self, name: &str) -> bool {
         self.names.is_empty() || self.names.iter().any(|pattern| matches(pattern.as_bytes(), name.as_bytes()))
     }
 
@@ -133,6 +192,8 @@ pub(crate) struct Selection<'a> {
     filter: Option<Filter>,
     /// By number in the trace: whether the name is taken.
     names: Vec<bool>,
+    /// By row of the trace's threads: whether the thread is taken. Empty if all are.
+    threads: Vec<bool>,
     /// Whether memory is taken, as far as its kind and name go.
     memory: bool,
 }
@@ -142,7 +203,10 @@ impl Trace {
     pub(crate) fn select(&self, filter: Option<&Filter>) -> Selection<'_> {
         let names = filter.map_or_else(Vec::new, |filter| self.names.iter().map(|n| filter.takes_name(n)).collect());
         let memory = filter.is_none_or(|filter| filter.takes_kind(EventKind::Memory) && filter.takes_name("[memory]"));
-        Selection { trace: self, filter: filter.cloned(), names, memory }
+        let by_thread = filter.filter(|filter| !filter.threads.is_empty());
+        let threads = by_thread
+            .map_or_else(Vec::new, |filter| self.threads.iter().map(|thread| filter.takes_thread(thread)).collect());
+        Selection { trace: self, filter: filter.cloned(), names, threads, memory }
     }
 }
 
@@ -166,6 +230,24 @@ impl Selection<'_> {
         filter.takes_kind(kind)
             && self.names[spans.name[row] as usize]
             && filter.takes_time(spans.start[row], spans.end(row))
+            && self.takes_thread_of(row)
+            && filter.max_depth.is_none_or(|depth| self.is_within(row, depth))
+    }
+
+    fn takes_thread(&self, thread: usize) -> bool {
+        self.threads.is_empty() || self.threads[thread]
+    }
+
+    fn takes_thread_of(&self, row: usize) -> bool {
+        self.threads.is_empty() || self.threads[self.trace.thread_of(row)]
+    }
+
+    /// Whether fewer than `depth` spans contain it.
+    fn is_within(&self, row: usize, depth: usize) -> bool {
+        let parents = &self.trace.spans.parent;
+        let around =
+            std::iter::successors(Some(row), |&row| Some(parents[row] as usize).filter(|&row| row < parents.len()));
+        around.take(depth.saturating_add(1)).count() <= depth
     }
 
     /// Whether the work in this row of the device's is taken.
@@ -179,14 +261,17 @@ impl Selection<'_> {
             DeviceKind::Sync => EventKind::Sync,
             DeviceKind::Annotation => EventKind::DeviceAnnotation,
         };
-        filter.takes_kind(kind) && self.names[work.name as usize] && filter.takes_time(work.start, work.end)
+        filter.takes_kind(kind)
+            && self.names[work.name as usize]
+            && filter.takes_time(work.start, work.end)
+            && (self.threads.is_empty() || work.launched_by.is_some_and(|row| self.takes_thread_of(row as usize)))
     }
 
     /// Whether the allocation or free in this row is taken.
     pub(crate) fn memory(&self, row: usize) -> bool {
         let Some(filter) = &self.filter else { return true };
-        let at = self.trace.memory[row].at_ns;
-        self.memory && filter.takes_time(at, at)
+        let memory = &self.trace.memory[row];
+        self.memory && filter.takes_time(memory.at_ns, memory.at_ns) && self.takes_thread(memory.thread)
     }
 
     /// Whether the counter's value or mark in this row is taken.
@@ -196,6 +281,7 @@ impl Selection<'_> {
         filter.takes_kind(EventKind::Instant)
             && self.names[instant.name as usize]
             && filter.takes_time(instant.at, instant.at)
+            && self.takes_thread(instant.thread)
     }
 }
 

@@ -5,6 +5,7 @@ mod columns;
 mod contexts;
 mod derived;
 mod details;
+mod device_annotations;
 mod driver_calls;
 mod evaluations;
 mod event_order;
@@ -38,7 +39,7 @@ pub(crate) use links::Links;
 pub(crate) use nanos::Nanos;
 pub(crate) use nesting::Nesting;
 pub use recover::Recovered;
-pub use rows::{DeviceKind, MemoryRow, ThreadRow};
+pub use rows::{DeviceKind, MemoryRow, RankRow, ThreadRow};
 pub(crate) use rows::{DeviceRow, InstantRow, MemoryNotes};
 use rows_by_time::RowsByTime;
 pub(crate) use span::key;
@@ -121,6 +122,15 @@ pub(crate) struct Header {
     pub(crate) origin: Origin,
 }
 
+/// The processes that a file of several has.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Merged {
+    /// In order.
+    pub(crate) ranks: Vec<RankRow>,
+    /// Ranks have devices of the same numbers. By the number of a device in the trace: its rank, and its number there.
+    pub(crate) devices: Vec<(u32, u16)>,
+}
+
 /// What the file says that a trace was read from. A trace that was recorded here has none of it but what the accelerator is
 /// called, if the session was told: exports find it out.
 #[derive(Clone, Debug, Default)]
@@ -136,6 +146,7 @@ pub(crate) struct Origin {
     pub(crate) metadata_json: Vec<(String, String)>,
     /// Events of the file that a trace has no place for.
     pub(crate) skipped: u64,
+    pub(crate) merged: Merged,
 }
 
 impl Origin {
@@ -204,6 +215,37 @@ impl Trace {
         self.header.origin.skipped
     }
 
+    /// The processes of a file that was merged from several, in order; none for a trace of one process.
+    ///
+    /// Threads say which they are of ([`ThreadRow::rank`]), devices by [`Trace::rank_of_device`]. What is asked of the trace
+    /// as a whole is asked of all ranks together: averages add them up, and so does the memory of the host.
+    pub fn ranks(&self) -> &[RankRow] {
+        &self.header.origin.merged.ranks
+    }
+
+    /// The rank that a device of this trace belongs to, and its number there; none in a trace of one process.
+    pub fn rank_of_device(&self, device: u16) -> Option<(u32, u16)> {
+        self.header.origin.merged.devices.get(usize::from(device)).copied()
+    }
+
+    /// The machine that was recorded, if a file says so that the trace was read from.
+    pub fn host_name(&self) -> Option<&str> {
+        self.header.origin.host_name.as_deref()
+    }
+
+    /// What the head of the file says that the trace was read from, for a key that has no method of its own: the JSON text.
+    ///
+    /// ```
+    /// use mindtorch_profiler::Trace;
+    /// let trace = Trace::read(&br#"{"distributedInfo": {"rank": 3}, "traceEvents": []}"#[..])?;
+    /// assert_eq!(trace.head_json("distributedInfo"), Some("{\"rank\": 3}"));
+    /// # Ok::<(), mindtorch_profiler::Error>(())
+    /// ```
+    pub fn head_json(&self, key: &str) -> Option<&str> {
+        let entries = &self.header.origin.metadata_json;
+        entries.iter().find(|(known, _)| known == key).map(|(_, json)| json.as_str())
+    }
+
     /// The threads that have events, in the order of their first event in the process.
     pub fn threads(&self) -> &[ThreadRow] {
         &self.threads
@@ -217,6 +259,11 @@ impl Trace {
     /// The spans, thread by thread, in the order in which they began.
     pub fn spans(&self) -> impl ExactSizeIterator<Item = SpanRef<'_>> + DoubleEndedIterator {
         (0..self.spans.len()).map(|row| SpanRef { trace: self, row })
+    }
+
+    /// The spans of one of its threads, in the order in which they began.
+    pub fn spans_of(&self, thread: &ThreadRow) -> impl ExactSizeIterator<Item = SpanRef<'_>> + DoubleEndedIterator {
+        thread.spans.clone().map(|row| SpanRef { trace: self, row })
     }
 
     /// The span in this row, which is below [`Trace::span_count`].

@@ -15,10 +15,21 @@ pub struct ThreadRow {
     pub os_id: u64,
     /// The thread's name, if it has one.
     pub name: Option<String>,
+    /// The rank of its process, in a trace that was read from a file of several: see [`Trace::ranks`](super::Trace::ranks).
+    pub rank: Option<u32>,
     /// The thread's spans.
     pub(crate) spans: std::ops::Range<usize>,
     /// Some of them overlap without one containing the other.
     pub(crate) has_overlaps: bool,
+}
+
+/// A process among those of a trace that was read from a file of several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RankRow {
+    /// Its number among those that work together.
+    pub rank: u32,
+    /// What the file calls it.
+    pub name: String,
 }
 
 /// What a device did.
@@ -60,10 +71,17 @@ pub(crate) struct DeviceRow {
     /// Part of it lies outside the window.
     pub(crate) is_cut: bool,
     pub(crate) bytes: u64,
-    /// The span that launched it.
+    /// The span that launched it; of an annotation, the scope that it is.
     pub(crate) launched_by: Option<u32>,
     /// What has no column, as members of a JSON object: index into the trace's names, one higher.
     pub(crate) extra: u32,
+}
+
+impl DeviceRow {
+    /// The span that launched it: a scope was launched by nobody.
+    pub(crate) fn launcher(&self) -> Option<u32> {
+        self.launched_by.filter(|_| self.kind != DeviceKind::Annotation)
+    }
 }
 
 /// An allocation or a free.

@@ -176,6 +176,11 @@ impl<'a> SpanRef<'a> {
         self.trace.spans.device_ns.own.get(self.row)
     }
 
+    /// Arguments of a file that have no method of their own, as members of a JSON object; empty if there are none.
+    pub fn extra_json(&self) -> &'a str {
+        self.trace.spans.extra.get(self.row).checked_sub(1).map_or("", |extra| self.trace.name(extra))
+    }
+
     fn detail(&self) -> Option<DetailRow> {
         self.trace.spans.details.get(self.row)
     }
@@ -244,13 +249,18 @@ impl<'a> DeviceSpanRef<'a> {
         self.trace.step_at(self.row.start)
     }
 
+    /// Arguments of a file that have no method of their own, as members of a JSON object; empty if there are none.
+    pub fn extra_json(&self) -> &'a str {
+        self.row.extra.checked_sub(1).map_or("", |extra| self.trace.name(extra))
+    }
+
     /// The operator whose work it is: that which called the device's runtime.
     pub fn operator(&self) -> Option<SpanRef<'a>> {
-        self.trace.span(self.trace.spans.owner_of_launch(self.row.launched_by? as usize))
+        self.trace.span(self.trace.spans.owner_of_launch(self.row.launcher()? as usize))
     }
 
     /// The span that launched it.
     pub fn launched_by(&self) -> Option<SpanRef<'a>> {
-        self.trace.span(self.row.launched_by? as usize)
+        self.trace.span(self.row.launcher()? as usize)
     }
 }

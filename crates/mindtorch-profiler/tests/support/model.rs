@@ -183,7 +183,8 @@ impl Span {
             sequence: details,
             flops: details.filter(|_| visible(Capture::FLOPS)).map_or(0, |number| number + 5),
             note: details.map_or(String::new(), |number| format!("note {number}")),
-            overload: details.map_or("", |_| "Tensor").to_owned(),
+            // Calls of the runtime have none.
+            overload: details.filter(|_| self.kind != SpanKind::Runtime).map_or("", |_| "Tensor").to_owned(),
             ..Row::default()
         }
     }

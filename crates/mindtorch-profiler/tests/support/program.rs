@@ -242,7 +242,7 @@ impl<Check: FnMut(&Model, usize, (u64, usize), &Trace)> World<Check> {
                 let builder =
                     builder.profile_memory(flags.contains(Capture::MEMORY)).with_flops(flags.contains(Capture::FLOPS));
                 self.sessions.push((self.model.windows.len(), builder.start()));
-                self.model.open_window(flags, now);
+                self.model.open_window(flags | Capture::OVERLOADS, now);
             }
             Action::Pause(session, bits) => {
                 let (window, session) = choose(&self.sessions, session)?;

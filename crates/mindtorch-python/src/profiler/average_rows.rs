@@ -70,8 +70,8 @@ impl AverageRows {
     }
 
     /// The events that were averaged.
-    fn events(&self, py: Python<'_>) -> EventRows {
-        py.detach(|| EventRows::new(&self.view))
+    fn events(&self) -> EventRows {
+        EventRows::new(&self.view)
     }
 
     /// An attribute of the average at a place, in torch's words and units.
@@ -98,7 +98,7 @@ impl AverageRows {
                 let frames: Vec<String> = row.stack.iter().map(|frame| frame.text().to_string()).collect();
                 frames.into_bound_py_any(py)
             }
-            "scope" => row.kind.map_or(0, scope).into_bound_py_any(py),
+            "scope" => row.kind.map_or(0, |kind| scope(kind, row.is_script)).into_bound_py_any(py),
             "cpu_memory_usage" => row.cpu_memory.into_bound_py_any(py),
             "self_cpu_memory_usage" => row.self_cpu_memory.into_bound_py_any(py),
             "device_memory_usage" => row.device_memory.into_bound_py_any(py),

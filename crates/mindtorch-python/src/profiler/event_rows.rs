@@ -7,7 +7,7 @@ use super::results::{Groups, Results};
 use super::table::{Columns, options};
 use super::target::Target;
 use super::view::{Event, TraceView, micros};
-use mindtorch_profiler::{Capture, DataFrame};
+use mindtorch_profiler::{Capture, DataFrame, EventOrder};
 use pyo3::exceptions::{PyAttributeError, PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -20,22 +20,29 @@ pub(crate) struct EventRows {
 }
 
 impl EventRows {
-    /// Sorts the events, for which the interpreter lock is not needed.
     pub(super) fn new(view: &Arc<TraceView>) -> Self {
-        view.order();
         Self { view: Arc::clone(view) }
     }
 
-    fn event(&self, index: usize) -> PyResult<Event> {
-        let event = self.view.order().get(index).copied();
-        event.ok_or_else(|| PyIndexError::new_err(format!("there are {} events, none at {index}", self.__len__())))
+    /// It is found when it is first asked for, since averages need none; without the interpreter lock.
+    fn order(&self, py: Python<'_>) -> &Arc<EventOrder> {
+        self.view.known_order().unwrap_or_else(|| py.detach(|| self.view.event_order()))
+    }
+
+    fn event(&self, py: Python<'_>, index: usize) -> PyResult<Event> {
+        let events = self.order(py).events();
+        let none = || PyIndexError::new_err(format!("there are {} events, none at {index}", events.len()));
+        events.get(index).copied().ok_or_else(none)
     }
 }
 
 #[pymethods]
 impl EventRows {
-    fn __len__(&self) -> usize {
-        self.view.order().len()
+    fn __len__(&self, py: Python<'_>) -> usize {
+        match self.view.known_order() {
+            Some(order) => order.events().len(),
+            None => py.detach(|| self.view.trace.event_count()),
+        }
     }
 
     /// Two lists of one recording have the same rows.
@@ -64,30 +71,30 @@ impl EventRows {
 
     /// An attribute of the event at a place, in torch's words and units.
     fn attribute<'py>(&self, py: Python<'py>, index: usize, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        let value = attribute(py, &self.view, self.event(index)?, name)?;
+        let value = attribute(py, &self.view, self.event(py, index)?, name)?;
         value.ok_or_else(|| PyAttributeError::new_err(format!("'FunctionEvent' object has no attribute '{name}'")))
     }
 
     /// The place of the event that contains the one at a place.
-    fn parent(&self, index: usize) -> PyResult<Option<u32>> {
-        self.event(index)?;
+    fn parent(&self, py: Python<'_>, index: usize) -> PyResult<Option<u32>> {
+        self.event(py, index)?;
         Ok(self.view.parent(index))
     }
 
     /// The places of the events that the one at a place contains directly.
     fn children<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyList>> {
-        self.event(index)?;
+        self.event(py, index)?;
         PyList::new(py, self.view.children(index))
     }
 
     /// The keys of the event at a place.
     fn keys<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, keys(&self.view, self.event(index)?))
+        PyTuple::new(py, keys(&self.view, self.event(py, index)?))
     }
 
     /// What the event at a place has for a key.
     fn value<'py>(&self, py: Python<'py>, index: usize, key: &str) -> PyResult<Bound<'py, PyAny>> {
-        let event = self.event(index)?;
+        let event = self.event(py, index)?;
         let value = if keys(&self.view, event).contains(&key) { key_value(py, &self.view, event, key)? } else { None };
         value.ok_or_else(|| PyKeyError::new_err(key.to_owned()))
     }
@@ -121,7 +128,7 @@ impl EventRows {
     /// The events as a table of columns: all, or those in some places.
     #[pyo3(signature = (places = None))]
     fn data_frame(&self, py: Python<'_>, places: Option<Vec<u32>>) -> PyDataFrame {
-        let (trace, order) = (Arc::clone(&self.view.trace), Arc::clone(self.view.event_order()));
+        let (trace, order) = (Arc::clone(&self.view.trace), Arc::clone(self.order(py)));
         PyDataFrame(py.detach(|| DataFrame::of_ordered_events(trace, order, places)))
     }
 

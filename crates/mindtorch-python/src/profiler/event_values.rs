@@ -90,7 +90,7 @@ fn span_attribute<'py>(py: Python<'py>, view: &TraceView, row: u32, name: &str) 
         "concrete_inputs" => some(py, inputs::values(py, &span.inputs().decode())?),
         "kwinputs" => some(py, inputs::keywords(py, &span.inputs().keywords())?),
         "stack" => list(py, frames(span.stack())),
-        "scope" => some(py, if span.is_script() { TORCHSCRIPT } else { scope(span.kind()) }),
+        "scope" => some(py, scope(span.kind(), span.is_script())),
         "sequence_nr" => some(py, span.sequence().map_or(-1, u64::cast_signed)),
         "cpu_memory_usage" => some(py, span.cpu_memory()),
         "self_cpu_memory_usage" => some(py, view.with_repeated(row, |span| span.self_cpu_memory())),
@@ -173,12 +173,10 @@ fn frames(stack: Stack) -> impl Iterator<Item = String> {
     stack.frames().into_iter().map(|frame| frame.text().to_string())
 }
 
-/// Torch's number for functions of TorchScript.
-const TORCHSCRIPT: u8 = 2;
-
-/// Torch's number for the kind of an event.
-pub(super) fn scope(kind: SpanKind) -> u8 {
+/// Torch's number for the kind of an event, which may be a function of TorchScript.
+pub(super) fn scope(kind: SpanKind, is_script: bool) -> u8 {
     match kind {
+        _ if is_script => 2,
         SpanKind::Annotation => 7,
         SpanKind::Backward => 1,
         SpanKind::Op | SpanKind::Runtime | SpanKind::Function => 0,

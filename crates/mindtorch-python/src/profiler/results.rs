@@ -115,8 +115,8 @@ impl Results {
     }
 
     /// Every event, in the order of time.
-    fn events(&self, py: Python<'_>) -> EventRows {
-        py.detach(|| EventRows::new(&self.view))
+    fn events(&self) -> EventRows {
+        EventRows::new(&self.view)
     }
 
     /// What a filter takes of it.

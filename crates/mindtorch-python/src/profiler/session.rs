@@ -86,7 +86,7 @@ impl Session {
             .record_steps(record_steps && keeps("USER_ANNOTATION"))
             .first_step(first_step);
         if let Some(name) = accelerator {
-            builder = builder.accelerator(name);
+            builder = builder.accelerator(name).annotate_devices(name == "CUDA" && keeps("GPU_USER_ANNOTATION"));
         }
         for (_, work) in WORK.into_iter().filter(|(name, _)| !keeps(name)) {
             builder = builder.without_work(work);
@@ -109,7 +109,7 @@ impl Session {
             py.detach(mindtorch::npu::finish_all);
         }
         let scopes = if cpu { unrecorded::show_all(py) } else { Vec::new() };
-        torch_bridge::prepare(overload_names, profile_memory && cpu)?;
+        torch_bridge::prepare(profile_memory && cpu)?;
         let session = builder.open_scopes(scopes).memory_in_use(memory_in_use()).start();
         sync();
         // Within the window, so that the functions that are running now are in it.

@@ -1,17 +1,19 @@
 //! Tables: their options, and those of rows that were made in Python.
 
 use crate::error::unknown_sort_key;
-use mindtorch_profiler::{Average, Averages, Capture, Device, Name, SortKey, SpanKind, TableOptions, TimeUnit};
+use mindtorch_profiler::{
+    Average, Averages, Capture, Device, Name, SortKey, SpanKind, TableForm, TableOptions, TimeUnit,
+};
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-/// Torch's arguments of `table`, with its defaults.
+/// Torch's arguments of `table`, with its defaults, and whether it is for a page.
 pub(super) struct Columns<'py> {
     given: Option<Bound<'py, PyDict>>,
 }
 
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
     "sort_by",
     "row_limit",
     "max_src_column_width",
@@ -20,6 +22,7 @@ const NAMES: [&str; 8] = [
     "header",
     "top_level_events_only",
     "time_unit",
+    "html",
 ];
 
 impl<'py> Columns<'py> {
@@ -42,6 +45,10 @@ impl<'py> Columns<'py> {
 
     fn text(&self, name: &str) -> PyResult<Option<String>> {
         self.get(name)?.filter(|value| !value.is_none()).map(|value| value.extract()).transpose()
+    }
+
+    fn flag(&self, name: &str) -> PyResult<bool> {
+        self.get(name)?.map_or(Ok(false), |value| value.is_truthy())
     }
 
     /// A limit: none if it is None or negative, or more than any table has.
@@ -73,13 +80,14 @@ pub(super) fn options(columns: &Columns<'_>) -> PyResult<TableOptions> {
         max_src_column_width: columns.width("max_src_column_width", 75)?,
         max_shapes_column_width: columns.width("max_shapes_column_width", 80)?,
         header: columns.text("header")?,
-        top_level_events_only: columns.get("top_level_events_only")?.map_or(Ok(false), |value| value.is_truthy())?,
+        top_level_events_only: columns.flag("top_level_events_only")?,
         time_unit: match columns.text("time_unit")?.as_deref() {
             Some("s") => Some(TimeUnit::Seconds),
             Some("ms") => Some(TimeUnit::Milliseconds),
             Some("us") => Some(TimeUnit::Microseconds),
             _ => None,
         },
+        form: if columns.flag("html")? { TableForm::Html } else { TableForm::Text },
     })
 }
 

@@ -71,6 +71,11 @@ impl TraceView {
         self.order.get_or_init(|| Arc::new(self.trace.event_order()))
     }
 
+    /// The order, if someone has asked for it before.
+    pub(super) fn known_order(&self) -> Option<&Arc<EventOrder>> {
+        self.order.get()
+    }
+
     pub(super) fn span(&self, row: u32) -> SpanRef<'_> {
         self.trace.span(row as usize).expect("a row that the trace gave")
     }

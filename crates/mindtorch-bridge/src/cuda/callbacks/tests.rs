@@ -1,6 +1,6 @@
 use super::super::fake::{self, LAUNCH, OUTER, QUIET};
 use super::*;
-use mindtorch_profiler::{Capture, DeviceSpan, DeviceWork, Recorder, Session, Trace, device_span};
+use mindtorch_profiler::{Capture, DeviceSpan, Recorder, Session, Trace, device_span};
 
 /// Tells of a call, whether or not someone has subscribed.
 fn call(domain: u32, number: u32, site: u32, correlation: u32) {
@@ -11,15 +11,9 @@ fn call(domain: u32, number: u32, site: u32, correlation: u32) {
 fn kernel(name: &str, call: u32) {
     let now = Recorder::global().now();
     device_span(&DeviceSpan {
-        name: Name::new(name),
-        device: 0,
         stream: 7,
-        begin: now,
-        end: now,
-        work: DeviceWork::Kernel,
-        bytes: 0,
         launched_by: calls().get(call),
-        extra: Name::EMPTY,
+        ..DeviceSpan::kernel(Name::new(name), now, now)
     });
 }
 

@@ -1,6 +1,6 @@
 use super::super::{fake, layout};
 use super::*;
-use mindtorch_profiler::{Capture, Session};
+use mindtorch_profiler::{Capture, DeviceKind, DeviceSpanRef, Session, record_function};
 
 /// Starts with a CUPTI that is none. The tests of one process have one, and take turns.
 fn start_fake(waits: bool) -> Result<Running, CudaError> {
@@ -30,6 +30,38 @@ fn kernels_are_recorded_within_the_calls_that_launch_them() {
     }
     assert_eq!(trace.accelerator(), "CUDA");
     assert!(!trace.is_of_file());
+}
+
+#[test]
+fn traces_have_the_numbers_of_functions_and_the_scopes_of_kernels() {
+    let _turn = fake::take();
+    let running = start_fake(false).expect("nothing is refused");
+    let session = Session::builder().accelerator("CUDA").annotate_devices(true).start();
+    {
+        let _outer = record_function!("outer");
+        fake::launch(c"first", 60_001);
+        {
+            let _inner = record_function!("inner");
+            fake::launch(c"second", 60_002);
+        }
+        fake::launch(c"third", 60_003);
+    }
+    fake::launch(c"of no scope", 60_004);
+    running.flush(FORCED).expect("nothing is refused");
+    let trace = session.stop();
+    running.stop().expect("nothing is refused");
+    let work = |name: &str| trace.device_spans().find(|work| work.name() == name).expect("it was recorded");
+    let scopes: Vec<_> = trace.device_spans().filter(|work| work.kind() == DeviceKind::Annotation).collect();
+    let shown = |scope: &DeviceSpanRef<'_>| (scope.name().to_owned(), scope.stream(), scope.start_ns(), scope.end_ns());
+    let wide = |name: &str, first, last| (name.to_owned(), 7, work(first).start_ns() - 1, work(last).end_ns() + 1);
+    let expected = [wide("outer", "first", "third"), wide("inner", "second", "second")];
+    assert_eq!(scopes.iter().map(shown).collect::<Vec<_>>(), expected);
+    assert!(scopes.iter().all(|scope| scope.launched_by().is_none()));
+    let mut json = Vec::new();
+    trace.write_chrome_trace(&mut json, "trace").expect("there is room");
+    let json = String::from_utf8(json).expect("it is text");
+    assert_eq!(json.matches(&format!("\"cbid\":{}", fake::LAUNCH)).count(), 4);
+    assert_eq!(json.matches("\"cat\":\"gpu_user_annotation\"").count(), 2);
 }
 
 #[test]

@@ -13,7 +13,7 @@ impl ChromeWriter<'_, '_> {
                 continue;
             }
             self.write_device_span(row);
-            if let Some(launcher) = self.trace.device[row].launched_by
+            if let Some(launcher) = self.trace.device[row].launcher()
                 && self.selection.span(launcher as usize)
             {
                 self.write_arrow_from_host(row);
@@ -37,23 +37,23 @@ impl ChromeWriter<'_, '_> {
         self.json.raw(category);
         self.json.raw("\",\"name\":");
         self.write_name(work.name);
-        self.place(work.device.into(), work.stream.into());
+        self.stream(work.device, work.stream);
         self.time(work.start);
         self.json.raw(",\"dur\":");
         self.json.micros(work.end - work.start);
         self.json.raw(",\"args\":{");
         if let Some(launcher) = work.launched_by {
             self.json.raw("\"External id\":");
-            self.json.number(trace.spans.owner_of_launch(launcher as usize) as u64 + 1);
+            self.json.number(self.numbers.first_id + trace.spans.owner_of_launch(launcher as usize) as u64 + 1);
             self.json.raw(",");
         }
         self.json.raw("\"device\":");
-        self.json.number(work.device.into());
+        self.json.number(self.numbers.device(trace, work.device).1.into());
         self.json.raw(",\"stream\":");
         self.json.number(work.stream.into());
         if work.kind != DeviceKind::Annotation {
             self.json.raw(",\"correlation\":");
-            self.json.number(row as u64 + 1);
+            self.json.number(self.numbers.first_id + row as u64 + 1);
         }
         if matches!(work.kind, DeviceKind::Copy | DeviceKind::Set) {
             self.write_bytes(row);
@@ -84,8 +84,8 @@ impl ChromeWriter<'_, '_> {
     fn write_arrow_from_host(&mut self, row: usize) {
         let work = &self.trace.device[row];
         self.json.raw(LEADS_HERE);
-        self.json.number(row as u64 + 1);
-        self.place(work.device.into(), work.stream.into());
+        self.json.number(self.numbers.first_id + row as u64 + 1);
+        self.stream(work.device, work.stream);
         self.time(work.start);
         self.json.raw(",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"bp\":\"e\"},\n");
     }

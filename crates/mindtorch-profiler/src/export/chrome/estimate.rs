@@ -64,11 +64,11 @@ impl ChromeTrace<'_> {
     pub fn estimated_bytes(&self) -> u64 {
         let trace = self.trace;
         let mut nowhere = io::sink();
-        let mut writer = self.begin(&mut nowhere);
-        self.write_head(&mut writer);
-        writer.write_window();
+        let mut writer = self.begin_alone(&mut nowhere);
+        self.write_head(&mut writer.json);
+        writer.write_window("");
         let _ = writer.write_labels(&self.name_of_process());
-        writer.write_window_end();
+        writer.write_window_end(trace.header.duration_ns);
         let around = writer.json.position();
         let selection = trace.select(self.filter);
         let is_all = selection.is_all();

@@ -13,14 +13,15 @@ impl ChromeWriter<'_, '_> {
     pub(super) fn write_function(&mut self, row: usize, thread: usize) {
         let spans = &self.trace.spans;
         let innermost = self.trace.innermost_functions();
+        let first_id = self.numbers.first_id;
         self.json.raw(",\"args\":{\"Python id\":");
-        self.json.number(innermost[row].into());
+        self.json.number(first_id + u64::from(innermost[row]));
         self.json.raw(",\"Python thread\":");
-        self.json.number(thread as u64);
+        self.json.number(u64::from(self.numbers.first_thread) + thread as u64);
         let parent = spans.parent[row] as usize;
         if let Some(&around) = innermost.get(parent).filter(|&&around| around != 0) {
             self.json.raw(",\"Python parent id\":");
-            self.json.number(around.into());
+            self.json.number(first_id + u64::from(around));
         }
         let line = spans.line.get(row);
         if line != 0

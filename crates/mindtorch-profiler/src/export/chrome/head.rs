@@ -1,8 +1,9 @@
 //! The head of the file: what was recorded, where, and what the user says of it.
 
 use super::metadata::{self, Value};
-use super::{ChromeTrace, ChromeWriter, base_ns, labels};
+use super::{ChromeTrace, base_ns, labels};
 use crate::capture::Capture;
+use crate::export::json::JsonWriter;
 
 /// The place of a process among those that work together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,11 +28,20 @@ impl Rank {
 }
 
 impl ChromeTrace<'_> {
-    pub(super) fn write_head(&self, writer: &mut ChromeWriter<'_, '_>) {
-        let (header, json) = (&self.trace.header, &mut writer.json);
+    pub(super) fn write_head(&self, json: &mut JsonWriter<'_>) {
+        json.raw("{\"schemaVersion\":1,\n");
+        self.write_members(json);
+        json.raw("\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":");
+        json.number(base_ns(self.trace));
+        json.raw(",\n\"traceEvents\":[\n");
+    }
+
+    /// What the head says of this trace in particular. Every member ends in a comma.
+    pub(super) fn write_members(&self, json: &mut JsonWriter<'_>) {
+        let header = &self.trace.header;
         let origin = &header.origin;
         let properties = self.device_properties.or(origin.device_properties.as_deref()).unwrap_or("[]");
-        json.raw("{\"schemaVersion\":1,\n\"deviceProperties\":");
+        json.raw("\"deviceProperties\":");
         json.raw(properties);
         json.raw(",\n");
         let trace_id = if self.trace_id.is_empty() { origin.trace_id.as_deref() } else { Some(self.trace_id) };
@@ -40,23 +50,11 @@ impl ChromeTrace<'_> {
             json.text(id);
             json.raw(",\n");
         }
-        let captures = |flag| header.capture.contains(flag);
-        let switches = [
-            ("profile_memory", captures(Capture::MEMORY)),
-            ("with_stack", captures(Capture::STACK)),
-            ("record_shapes", captures(Capture::SHAPES)),
-            ("with_modules", self.with_modules),
-            ("with_flops", captures(Capture::FLOPS)),
-        ];
-        for (key, _) in switches.iter().filter(|(_, is_on)| *is_on) {
-            json.text(key);
-            json.raw(":1,\n");
-        }
+        write_switches(json, header.capture, self.with_modules);
         let entries = metadata::distinct(&origin.metadata_json, &header.metadata, self.metadata);
         if !entries.iter().any(|(key, _)| key == "distributedInfo") {
-            self.write_rank(writer);
+            self.write_rank(json);
         }
-        let json = &mut writer.json;
         for (key, value) in entries {
             json.text(&key);
             json.raw(":");
@@ -87,17 +85,13 @@ impl ChromeTrace<'_> {
             json.text(&host);
             json.raw(",\n");
         }
-        json.raw("\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":");
-        json.number(base_ns(self.trace));
-        json.raw(",\n\"traceEvents\":[\n");
     }
 
     /// A program that is alone is rank 0 of 1: `HolisticTraceAnalysis` refuses files that do not say.
-    fn write_rank(&self, writer: &mut ChromeWriter<'_, '_>) {
+    fn write_rank(&self, json: &mut JsonWriter<'_>) {
         // What was read from a file has nothing to do with this process. Torch writes this if the program was not alone.
         let found = if self.trace.header.origin.is_file() { Rank::ALONE } else { Rank::of_environment() };
         let Rank { rank, world_size } = self.rank.unwrap_or(found);
-        let json = &mut writer.json;
         // With blanks: HolisticTraceAnalysis looks for one in the text.
         json.raw("\"distributedInfo\":{\"backend\": \"\", \"rank\": ");
         json.number(rank);
@@ -107,7 +101,7 @@ impl ChromeTrace<'_> {
     }
 
     /// That of this machine, unless the trace was read from a file, which may not say.
-    fn found_host_name(&self) -> Option<String> {
+    pub(super) fn found_host_name(&self) -> Option<String> {
         let origin = &self.trace.header.origin;
         if origin.is_file() { origin.host_name.clone() } else { Some(labels::host_name()) }
     }
@@ -116,6 +110,22 @@ impl ChromeTrace<'_> {
         let origin = &self.trace.header.origin;
         let found = || if origin.is_file() { origin.process_name.clone() } else { labels::program_name() };
         self.process_name.map(str::to_owned).or_else(found).unwrap_or_else(|| "process".to_owned())
+    }
+}
+
+/// What was asked for, as far as it was.
+pub(super) fn write_switches(json: &mut JsonWriter<'_>, capture: Capture, with_modules: bool) {
+    let captures = |flag| capture.contains(flag);
+    let switches = [
+        ("profile_memory", captures(Capture::MEMORY)),
+        ("with_stack", captures(Capture::STACK)),
+        ("record_shapes", captures(Capture::SHAPES)),
+        ("with_modules", with_modules),
+        ("with_flops", captures(Capture::FLOPS)),
+    ];
+    for (key, _) in switches.iter().filter(|(_, is_on)| *is_on) {
+        json.text(key);
+        json.raw(":1,\n");
     }
 }
 

@@ -25,7 +25,7 @@ impl ChromeWriter<'_, '_> {
         self.time(change.at_ns);
         let (device_id, device_type) = match change.device {
             Device::Cpu => (-1, 0),
-            Device::Npu(index) => (i64::from(index), self.accelerator.type_number),
+            Device::Npu(index) => (i64::from(self.numbers.device(self.trace, index).1), self.accelerator.type_number),
         };
         self.json.raw(",\"args\":{\"Total Reserved\":");
         self.json.number(change.reserved);
@@ -41,7 +41,7 @@ impl ChromeWriter<'_, '_> {
         self.json.number(change.address);
         // Torch writes this on every instant, and its tools may compare. Memory is numbered behind the spans.
         self.json.raw(",\"finished\":false,\"Ev Idx\":");
-        self.json.number((self.trace.spans.len() + row) as u64);
+        self.json.number(self.numbers.first_id + (self.trace.spans.len() + row) as u64);
         self.json.raw("}},\n");
     }
 

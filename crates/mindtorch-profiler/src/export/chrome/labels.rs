@@ -1,38 +1,89 @@
 //! Metadata events: what processes, devices, threads and streams are called, and in which order they are shown.
 
 use super::ChromeWriter;
+use super::numbers::{process_of_device, process_of_rank};
 use rustc_hash::FxHashSet;
 use std::io;
 
 /// Devices are shown below all processes.
 const FIRST_DEVICE: u32 = 5_000_000;
 
+/// A process of the file with its threads and devices.
+pub(super) struct Group<'a> {
+    /// What the process is called.
+    pub(super) name: &'a str,
+    /// The rank that it is; none if the file is of one process.
+    pub(super) rank: Option<u32>,
+}
+
 impl ChromeWriter<'_, '_> {
+    /// All labels of a file with this trace alone.
     pub(super) fn write_labels(&mut self, process: &str) -> io::Result<()> {
+        let ranks = self.trace.ranks();
+        if ranks.is_empty() {
+            return self.write_group(&Group { name: process, rank: None });
+        }
+        ranks.iter().try_for_each(|row| self.write_group(&Group { name: &row.name, rank: Some(row.rank) }))
+    }
+
+    pub(super) fn write_group(&mut self, group: &Group<'_>) -> io::Result<()> {
         let trace = self.trace;
-        let pid = trace.header.pid;
-        self.write_process(pid, process, "CPU", pid);
+        let pid = group.rank.map_or(trace.header.pid, process_of_rank);
+        self.write_process(pid, group.name, "CPU", pid);
+        if let Some(rank) = group.rank {
+            self.write_rank(pid, rank, None);
+        }
         // The system reuses the numbers of threads that have ended; a viewer shows one row for all of them.
         let mut seen = FxHashSet::default();
-        for thread in trace.threads.iter().filter(|thread| seen.insert(thread.os_id)) {
-            let name = thread.name.as_deref().unwrap_or(process);
-            self.write_thread(pid, thread.os_id, &format!("thread {} ({name})", thread.os_id));
+        for (row, thread) in trace.threads.iter().enumerate() {
+            if self.numbers.process(row) != pid || !seen.insert(thread.os_id) {
+                continue;
+            }
+            let own = thread.name.as_deref();
+            let label = match own.or_else(|| group.rank.is_none().then_some(group.name)) {
+                Some(name) => format!("thread {} ({name})", thread.os_id),
+                None => format!("thread {}", thread.os_id),
+            };
+            self.write_thread(pid, thread.os_id, &label);
             self.json.checkpoint()?;
         }
+        self.write_devices(group)
+    }
+
+    fn write_devices(&mut self, group: &Group<'_>) -> io::Result<()> {
+        let trace = self.trace;
         let streams: FxHashSet<(u16, u32)> = trace.device.iter().map(|row| (row.device, row.stream)).collect();
         let mut streams: Vec<(u16, u32)> = streams.into_iter().collect();
         streams.sort_unstable();
         for of_device in streams.chunk_by(|one, other| one.0 == other.0) {
-            let device = u32::from(of_device[0].0);
+            let (pid, device) = self.numbers.device(trace, of_device[0].0);
             let label = format!("{} {device}", self.accelerator.label);
-            self.write_process(device, process, &label, FIRST_DEVICE + device);
+            match group.rank {
+                None => self.write_process(pid, group.name, &label, FIRST_DEVICE + pid),
+                Some(rank) if process_of_device(rank, device) == pid => {
+                    self.write_process(pid, &format!("rank {rank} {label}"), &label, pid);
+                    self.write_rank(pid, rank, Some(device));
+                }
+                Some(_) => continue,
+            }
             for &(_, stream) in of_device {
                 // With torch's blank at the end.
-                self.write_thread(device, u64::from(stream), &format!("stream {stream} "));
+                self.write_thread(pid, u64::from(stream), &format!("stream {stream} "));
             }
             self.json.checkpoint()?;
         }
         Ok(())
+    }
+
+    /// For those who read the file: which rank a process is, and which device of it.
+    fn write_rank(&mut self, pid: u32, rank: u32, device: Option<u16>) {
+        self.begin_label("process_rank", pid, 0, "rank");
+        self.json.number(rank.into());
+        if let Some(device) = device {
+            self.json.raw(",\"device\":");
+            self.json.number(device.into());
+        }
+        self.json.raw("}},\n");
     }
 
     fn write_process(&mut self, pid: u32, name: &str, label: &str, sort_index: u32) {

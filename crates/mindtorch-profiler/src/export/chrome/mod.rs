@@ -14,7 +14,9 @@ mod functions;
 mod head;
 mod instants;
 mod labels;
+mod merged;
 mod metadata;
+mod numbers;
 mod spans;
 mod steps;
 #[cfg(test)]
@@ -31,7 +33,9 @@ use captured::CapturedTexts;
 use flows::Flows;
 pub(super) use head::Rank;
 pub(super) use labels::{host_name, program_name};
+pub use merged::{MergedChromeTrace, RankLabel};
 pub(super) use metadata::{Value as MetadataValue, distinct as distinct_metadata};
+use numbers::Numbers;
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
@@ -169,15 +173,22 @@ impl<'a> ChromeTrace<'a> {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut writer = self.begin(out);
-        self.write_head(&mut writer);
+        let mut writer = self.begin_alone(out);
+        self.write_head(&mut writer.json);
+        // Who reads a file of several ranks is to know whose the events are.
+        let is_merged = !self.trace.ranks().is_empty();
+        if is_merged {
+            writer.write_labels(&self.name_of_process())?;
+        }
         writer.write_spans()?;
         writer.write_device_spans()?;
-        writer.write_window();
-        writer.write_labels(&self.name_of_process())?;
+        writer.write_window("");
+        if !is_merged {
+            writer.write_labels(&self.name_of_process())?;
+        }
         writer.write_memory()?;
         writer.write_instants()?;
-        writer.write_window_end();
+        writer.write_window_end(self.trace.header.duration_ns);
         let mut json = writer.json;
         json.raw("],\n\"traceName\":");
         json.text(&self.name);
@@ -185,12 +196,19 @@ impl<'a> ChromeTrace<'a> {
         json.finish()
     }
 
-    fn begin<'w>(&self, out: &'w mut dyn Write) -> ChromeWriter<'a, 'w> {
+    fn begin_alone<'w>(&self, out: &'w mut dyn Write) -> ChromeWriter<'a, 'w> {
+        let origin_ns = self.trace.header.start_epoch_ns - base_ns(self.trace);
+        self.begin(JsonWriter::new(out), Numbers::alone(self.trace), origin_ns)
+    }
+
+    /// `origin_ns` is when the trace begins, in nanoseconds since the base of the file.
+    fn begin<'w>(&self, json: JsonWriter<'w>, numbers: Numbers, origin_ns: u64) -> ChromeWriter<'a, 'w> {
         let trace = self.trace;
         let captures = |flag| trace.capture().contains(flag);
         ChromeWriter {
             trace,
-            json: JsonWriter::new(out),
+            json,
+            numbers,
             selection: trace.select(self.filter),
             accelerator: Accelerator::of(trace),
             texts: Texts::new(),
@@ -202,7 +220,7 @@ impl<'a> ChromeTrace<'a> {
             captures_little: !trace.capture().intersects(Capture::MEMORY | Capture::SHAPES | Capture::STACK),
             shows_shapes: captures(Capture::SHAPES),
             shows_stacks: captures(Capture::STACK),
-            origin_ns: trace.header.start_epoch_ns - base_ns(trace),
+            origin_ns,
         }
     }
 }
@@ -216,6 +234,7 @@ fn base_ns(trace: &Trace) -> u64 {
 struct ChromeWriter<'a, 'w> {
     trace: &'a Trace,
     json: JsonWriter<'w>,
+    numbers: Numbers,
     selection: Selection<'a>,
     accelerator: Accelerator,
     texts: Texts,
@@ -243,7 +262,7 @@ impl ChromeWriter<'_, '_> {
 
     /// The fields `pid` and `tid` of a thread of the trace.
     fn thread(&mut self, thread: usize) {
-        self.place(self.trace.header.pid, self.trace.threads[thread].os_id);
+        self.place(self.numbers.process(thread), self.trace.threads[thread].os_id);
     }
 
     fn place(&mut self, pid: u32, tid: u64) {
@@ -259,12 +278,20 @@ impl ChromeWriter<'_, '_> {
         self.json.bytes(self.texts.get([name, 0, 1, 0], |out| push_text(out, text)));
     }
 
-    /// The window itself, for torch's tools.
-    fn write_window(&mut self) {
+    /// The fields `pid` and `tid` of a stream of a device.
+    fn stream(&mut self, device: u16, stream: u32) {
+        let (process, _) = self.numbers.device(self.trace, device);
+        self.place(process, stream.into());
+    }
+
+    /// The window itself, for torch's tools. `whose` comes behind the name of its row.
+    fn write_window(&mut self, whose: &str) {
         self.json.raw(concat!(
             "{\"ph\":\"X\",\"cat\":\"Trace\",\"name\":\"PyTorch Profiler (0)\",",
-            "\"pid\":\"Spans\",\"tid\":\"PyTorch Profiler\"",
+            "\"pid\":\"Spans\",\"tid\":\"PyTorch Profiler",
         ));
+        self.json.raw(whose);
+        self.json.raw("\"");
         self.time(0);
         self.json.raw(",\"dur\":");
         self.json.micros(self.trace.header.duration_ns);
@@ -279,11 +306,12 @@ impl ChromeWriter<'_, '_> {
         self.json.raw("},\n");
     }
 
-    fn write_window_end(&mut self) {
+    /// What comes last, behind an end of the window.
+    fn write_window_end(&mut self, end_ns: u64) {
         self.json.raw("{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Record Window End\",\"pid\":\"\",\"tid\":\"\"");
         // A reader adds `ts` and `dur` as floats, which may come out above an equal `ts`. No event may end after this
         // one, so it lies a microsecond behind them.
-        self.time(self.trace.header.duration_ns + 1_000);
+        self.time(end_ns + 1_000);
         self.json.raw("}\n");
     }
 }

@@ -6,7 +6,7 @@ use crate::export::json::{push_escaped, push_text};
 use crate::inputs::Inputs;
 use crate::names::Stack;
 use crate::recorder::{Device, SpanKind};
-use crate::trace::{SpanFlags, ThreadRow};
+use crate::trace::SpanFlags;
 use std::io;
 
 impl ChromeWriter<'_, '_> {
@@ -22,7 +22,7 @@ impl ChromeWriter<'_, '_> {
                 self.write_span(row, thread, correlation);
                 if has_flows {
                     while let Some(flow) = self.flows.take(row, &self.selection) {
-                        self.write_flow(flow, of_thread, trace.spans.start[row]);
+                        self.write_flow(flow, thread, trace.spans.start[row]);
                     }
                 }
                 self.json.checkpoint()?;
@@ -39,6 +39,7 @@ impl ChromeWriter<'_, '_> {
         let detail = spans.details.get(row);
         let step = self.steps.step_at(start);
         let is_plain = detail.is_none() && self.is_plain(row);
+        let first_id = self.numbers.first_id;
         let mut line = self.json.line();
         line.micros(self.origin_ns + start);
         line.raw(b",\"dur\":");
@@ -46,12 +47,12 @@ impl ChromeWriter<'_, '_> {
         if kind != SpanKind::Function {
             line.raw(b",\"args\":{\"External id\":");
             // A call of the runtime has the number of the operator that made it, by which programs find that.
-            line.number(spans.owner_of_launch(row) as u64 + 1);
+            line.number(first_id + spans.owner_of_launch(row) as u64 + 1);
             line.raw(b",\"Record function id\":");
             line.number(detail.map_or(0, |detail| detail.record_function.into()));
             // Spans are the first events, so their rows are their numbers.
             line.raw(b",\"Ev Idx\":");
-            line.number(row as u64);
+            line.number(first_id + row as u64);
         }
         if is_plain {
             line.raw(b",\"device_type\":\"CPU\",\"step\":");
@@ -66,7 +67,7 @@ impl ChromeWriter<'_, '_> {
         if kind == SpanKind::Function {
             self.write_function(row, thread);
             self.json.raw(",\"Ev Idx\":");
-            self.json.number(row as u64);
+            self.json.number(first_id + row as u64);
         }
         if let Some(detail) = detail
             && let Some(sequence) = detail.sequence()
@@ -74,7 +75,7 @@ impl ChromeWriter<'_, '_> {
             self.json.raw(",\"Sequence number\":");
             self.json.number(sequence);
             self.json.raw(",\"Fwd thread id\":");
-            self.json.number(detail.forward_thread.into());
+            self.json.number(self.numbers.thread(detail.forward_thread));
         }
         self.write_captured(row);
         self.json.raw(self.accelerator.place(spans.device_of(row)));
@@ -83,7 +84,7 @@ impl ChromeWriter<'_, '_> {
             && let Some(correlation) = correlation
         {
             self.json.raw(",\"correlation\":");
-            self.json.number(correlation.into());
+            self.json.number(first_id + u64::from(correlation));
         }
         self.write_rest_of_args(row);
         self.json.raw("}},\n");
@@ -115,7 +116,7 @@ impl ChromeWriter<'_, '_> {
         // that no key is all zero.
         let category_key = if category == 0 { u32::MAX - kind as u32 } else { category };
         let key = [name, overload.map_or(0, |name| name + 1), category_key, thread as u32 + 1];
-        let accelerator = &self.accelerator;
+        let (accelerator, process) = (&self.accelerator, self.numbers.process(thread));
         let head = self.texts.get(key, |out| {
             out.extend_from_slice(b"{\"ph\":\"X\",\"cat\":");
             match (category.checked_sub(1), kind) {
@@ -131,7 +132,7 @@ impl ChromeWriter<'_, '_> {
                 out.push(b'.');
                 push_escaped(out, trace.name(overload));
             }
-            let place = format!("\",\"pid\":{},\"tid\":{},\"ts\":", trace.header.pid, trace.threads[thread].os_id);
+            let place = format!("\",\"pid\":{process},\"tid\":{},\"ts\":", trace.threads[thread].os_id);
             out.extend_from_slice(place.as_bytes());
         });
         self.json.bytes(head);
@@ -206,15 +207,15 @@ impl ChromeWriter<'_, '_> {
     }
 
     /// One end of an arrow, at the event before it.
-    fn write_flow(&mut self, flow: Flow, thread: &ThreadRow, at_ns: u64) {
+    fn write_flow(&mut self, flow: Flow, thread: usize, at_ns: u64) {
         let (head, tail) = match flow.kind {
             FlowKind::ToBackward => (LEADS_AWAY, FORWARD_TO_BACKWARD),
             FlowKind::FromForward => (LEADS_HERE, BACKWARD_FROM_FORWARD),
             FlowKind::ToDevice => (LEADS_AWAY, HOST_TO_DEVICE),
         };
         self.json.raw(head);
-        self.json.number(flow.id.into());
-        self.place(self.trace.header.pid, thread.os_id);
+        self.json.number(self.numbers.first_id + u64::from(flow.id));
+        self.thread(thread);
         self.time(at_ns);
         self.json.raw(tail);
     }

@@ -168,7 +168,7 @@ fn of_device(trace: &Trace, row: usize) -> OfEvent {
         self_ns: ns,
         thread_id: u64::from(work.stream),
         correlation: trace.spans.len() + row + 1,
-        linked_to: work.launched_by.map(|launch| trace.spans.owner_of_launch(launch as usize)),
+        linked_to: work.launcher().map(|launch| trace.spans.owner_of_launch(launch as usize)),
         device_ns: Some((ns, ns)),
         bytes: (work.kind == DeviceKind::Copy || work.bytes != 0).then_some(work.bytes),
         ..OfEvent::default()

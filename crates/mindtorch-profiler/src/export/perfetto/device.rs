@@ -90,7 +90,7 @@ impl PerfettoWriter<'_, '_> {
         self.write_place(device, work.start);
         self.write_usage(device, work.start, work.end);
         self.write_extra(work.extra);
-        if work.launched_by.is_some_and(|launcher| self.selection.span(launcher as usize)) {
+        if work.launcher().is_some_and(|launcher| self.selection.span(launcher as usize)) {
             self.out.buffer.fixed(event::TERMINATING_FLOW_IDS, Arrow::ToDevice(row).id());
         }
         self.sequence.end(&mut self.out.buffer, begun);

@@ -6,7 +6,7 @@ mod points;
 use super::file;
 use super::json::JsonWriter;
 use crate::error::Error;
-use crate::trace::{MemoryAction, MemoryTimeline};
+use crate::trace::{MemoryAction, MemoryCategory, MemoryTimeline};
 use points::Group;
 use std::io::{self, Write};
 use std::path::Path;
@@ -41,6 +41,12 @@ impl TimelineForm<'_> {
 }
 
 impl MemoryTimeline<'_> {
+    /// When how many bytes of each category were in use, in the order of [`MemoryCategory::ALL`]: after each change, or if
+    /// that is more than `most` times, when it was least and most in each of equally many changes. The peak is always there.
+    pub fn points(&self, most: usize) -> Vec<(u64, [i64; MemoryCategory::ALL.len()])> {
+        points::to_show(self, self.peak().map_or(0, |peak| peak.events), most)
+    }
+
     /// Writes the timeline in the form that the name asks for: `.html` is a page, `.raw.json` and `.raw.json.gz` are
     /// [raw](Self::write_raw_json), anything else is [plain](Self::write_json). What ends in `.gz` is compressed.
     ///

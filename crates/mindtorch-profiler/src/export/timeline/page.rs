@@ -34,6 +34,8 @@ const SCRIPT: [&str; 6] = [
     // It begins, so it comes last.
     include_str!("page/page.js"),
 ];
+/// A screen has fewer.
+const MOST_POINTS: usize = 20_000;
 /// More blocks than this are counted, not shown.
 const MOST_BLOCKS: usize = 1000;
 
@@ -73,7 +75,7 @@ impl Page<'_, '_> {
         self.json.raw(",\"categories\":");
         self.list(MemoryCategory::ALL, |page, category| page.text(category.name()))?;
         let peak = self.timeline.peak();
-        let points = points::to_show(self.timeline, peak.as_ref().map_or(0, |peak| peak.events));
+        let points = points::to_show(self.timeline, peak.as_ref().map_or(0, |peak| peak.events), MOST_POINTS);
         self.json.raw(",\"times_ns\":");
         self.list(&points, |page, (at, _)| page.json.int(*at))?;
         self.sizes(&points)?;

@@ -2,9 +2,6 @@
 
 use crate::trace::{MemoryTimeline, Sizes};
 
-/// How many points a page shows at most. A screen has fewer.
-const MOST: usize = 20_000;
-
 /// What there is after the events that have one key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group<K> {
@@ -26,8 +23,8 @@ pub(super) fn grouped<'a, K: PartialEq + Copy>(
 }
 
 /// The points to show, in the order of time: all, or of each stretch of time that in which least and that in which most was
-/// in use. The peak is among them.
-pub(super) fn to_show(timeline: &MemoryTimeline<'_>, peak_events: usize) -> Vec<(u64, Sizes)> {
+/// in use, `most` at most. The peak is among them.
+pub(super) fn to_show(timeline: &MemoryTimeline<'_>, peak_events: usize, most: usize) -> Vec<(u64, Sizes)> {
     let events = timeline.events();
     let at = |event: usize| events[event].at_ns;
     // A peak that lasts no time is still the peak: it stands for its nanosecond.
@@ -38,23 +35,23 @@ pub(super) fn to_show(timeline: &MemoryTimeline<'_>, peak_events: usize) -> Vec<
     };
     let points = || grouped(timeline, &at).map(with_peak);
     let count = points().count();
-    if count <= MOST {
+    if count <= most {
         return points().collect();
     }
-    let stretch = count.div_ceil(MOST / 2 - 1);
+    let stretch = count.div_ceil((most / 2).max(2) - 1);
     let total = |sizes: &Sizes| sizes.iter().sum::<i64>();
-    let mut shown = Vec::with_capacity(MOST);
+    let mut shown = Vec::with_capacity(most);
     let mut least_and_most: Option<[(usize, (u64, Sizes)); 2]> = None;
     for (number, point) in points().enumerate() {
-        let [least, most] = least_and_most.get_or_insert([(number, point); 2]);
+        let [least, greatest] = least_and_most.get_or_insert([(number, point); 2]);
         if total(&point.1) < total(&least.1.1) {
             *least = (number, point);
         }
-        if total(&point.1) > total(&most.1.1) {
-            *most = (number, point);
+        if total(&point.1) > total(&greatest.1.1) {
+            *greatest = (number, point);
         }
         if (number + 1) % stretch == 0 || number + 1 == count {
-            let mut found = [*least, *most];
+            let mut found = [*least, *greatest];
             found.sort_by_key(|(number, _)| *number);
             shown.push(found[0].1);
             if found[1].0 != found[0].0 {

@@ -8,12 +8,12 @@ use std::borrow::Cow;
 
 fn settings() -> SpoolSettings {
     SpoolSettings {
-        capture: Capture::CPU | Capture::MEMORY,
+        capture: Capture::CPU | Capture::MEMORY | Capture::OVERLOADS,
         record_steps: true,
         first_step: 7,
         left_out: 0b1010,
-        keeps_overloads: true,
         hides_memory_events: false,
+        annotates_devices: true,
         accelerator: "CUDA".to_owned(),
         metadata: vec![("model".into(), "\"ä\"".into()), (String::new(), String::new())],
         memory_in_use: vec![(Device::Cpu, -5), (Device::Npu(3), i64::MAX)],

@@ -66,9 +66,9 @@ impl Columns {
                 self.add_memory(thread, row, clock);
             }
             let has_overlaps = self.nesting.finish(&mut self.spans.self_ns);
-            let LooseThread { os_id, name, .. } = &loose.threads[from as usize];
-            let spans = first..self.spans.len();
-            threads.push(ThreadRow { number: 0, os_id: *os_id, name: name.clone(), spans, has_overlaps });
+            let LooseThread { os_id, name, rank, .. } = &loose.threads[from as usize];
+            let (spans, name) = (first..self.spans.len(), name.clone());
+            threads.push(ThreadRow { number: 0, os_id: *os_id, name, rank: *rank, spans, has_overlaps });
         }
         for row in order.instants(loose) {
             let Some(thread) = order.rank(row.thread) else { continue };

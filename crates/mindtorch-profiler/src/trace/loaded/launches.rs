@@ -42,10 +42,12 @@ impl Launches {
         launches
     }
 
-    /// The row of the span that launched this. A scope on a device was launched by nobody, and a wait is no work.
+    /// The row of the span that launched this, or of the scope that it is. A wait is no work.
     pub(super) fn launcher(&self, work: &LooseDevice) -> Option<u32> {
-        if matches!(work.kind, DeviceKind::Annotation | DeviceKind::Sync) {
-            return None;
+        match work.kind {
+            DeviceKind::Sync => return None,
+            DeviceKind::Annotation => return self.by_external.get(&work.external).copied(),
+            DeviceKind::Kernel | DeviceKind::Copy | DeviceKind::Set => {}
         }
         let by_correlation = work.correlation.and_then(|correlation| self.by_correlation.get(&correlation));
         by_correlation.or_else(|| self.by_external.get(&work.external)).copied()

@@ -66,6 +66,7 @@ pub(crate) struct Loose {
 pub(crate) struct LooseThread {
     pub(crate) os_id: u64,
     pub(crate) name: Option<String>,
+    pub(crate) rank: Option<u32>,
     /// Its place among those that the file names, one higher; 0 is none.
     pub(crate) label: u32,
 }
@@ -242,6 +243,14 @@ impl Loose {
         })
     }
 
+    /// A window of the recording. A file of several processes has one for each.
+    pub(crate) fn add_window(&mut self, start: i64, duration: u64) {
+        let (before, length) = self.window.unwrap_or((start, duration));
+        let (first, last) =
+            (before.min(start), before.saturating_add_unsigned(length).max(start.saturating_add_unsigned(duration)));
+        self.window = Some((first, last.abs_diff(first)));
+    }
+
     /// When the trace begins and ends: what the file says, and wider if it has events outside.
     fn window(&self) -> Result<(i64, i64), TooFarApart> {
         let (mut first, mut last) = (i64::MAX, i64::MIN);
@@ -303,7 +312,7 @@ impl Loose {
         let row = |work: &LooseDevice| {
             let start = clock.ns(work.start);
             let launched_by = launches.launcher(work);
-            if let Some(row) = launched_by {
+            if let Some(row) = launched_by.filter(|_| work.kind != DeviceKind::Annotation) {
                 let owner = spans.owner_of_launch(row as usize);
                 let own = spans.device_ns.own.entry(owner);
                 *own = own.saturating_add(work.duration);
