@@ -152,6 +152,17 @@ def test_what_cannot_be_told_needs_a_plain_list(events: EventList[FunctionEvent]
     assert len(pairs) == 4
 
 
+def test_the_length_is_known_before_the_order_is() -> None:
+    kept = torch.ones(4)
+    with profile(activities=["CPU"], profile_memory=True) as prof:
+        del kept
+        torch.ones(2, requires_grad=True).sum().backward()
+    events = prof.events()
+    length = len(events)
+    assert length == len(names(events))
+    assert "[memory]" in names(events)
+
+
 def test_a_change_during_iteration_is_seen(events: EventList[FunctionEvent]) -> None:
     seen = []
     for item in events:

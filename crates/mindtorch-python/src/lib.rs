@@ -4,6 +4,7 @@
 //! profiler are in the Python package. The interpreter lock is released wherever the work grows with what was recorded.
 
 mod bindings;
+mod command;
 mod cuda;
 mod error;
 mod execution_trace;
@@ -20,6 +21,8 @@ mod tracer;
 mod _core {
     use pyo3::pyfunction;
 
+    #[pymodule_export]
+    use crate::command::run_command;
     #[pymodule_export]
     use crate::cuda::{cuda_versions, flush_cuda, start_cuda};
     #[pymodule_export]

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from mindtorch_v2.profiler._filters import FilterArguments
     from mindtorch_v2.profiler._trace_files import Path, Target
 
+# The averages that a notebook shows below the timeline.
+_NOTEBOOK_ROWS = 10
+
 
 class Trace(TraceFiles):
     """A recording that is over: its events, averages and files.
@@ -87,6 +90,12 @@ class Trace(TraceFiles):
         ms = self.duration_ns / 1e6
         return f"<Trace of {len(self.events())} events in {ms:.3f} ms>"
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the timeline, and the largest of the averages."""
+        about = repr(self).strip("<>")
+        table = self.key_averages()._html("self_cpu_time_total", _NOTEBOOK_ROWS)
+        return f"<p>{about}</p>{self._recording.sketch()}{table}"
+
     @property
     def start_ns(self) -> int:
         """When it began, in nanoseconds since the epoch."""
@@ -147,7 +156,9 @@ class Trace(TraceFiles):
                 - ``activities``: as ``profile`` takes them, ``["CPU"]`` or ``[{"CPU": ["CPU_OP"]}]``;
                 - ``name``: a name, or several of which one must fit; ``*`` is any text and ``?`` any character;
                 - ``min_duration_us``: the least duration; what has none, such as an allocation, is left out;
-                - ``time_range_us``: what was going on between these times, in microseconds since the start.
+                - ``time_range_us``: what was going on between these times, in microseconds since the start;
+                - ``thread``: a thread's name, with ``*`` and ``?``, or its number in the operating system, or several;
+                - ``max_depth``: how deep spans are nested at most; 1 takes those that no other contains.
 
         >>> from mindtorch_v2.profiler import profile, record_function
         >>> with profile() as prof:

@@ -61,8 +61,8 @@ class TraceFiles:
 
         Args:
             path: the file, usually ``.pftrace``, or a binary file that is open.
-            filters: which events to write: ``activities``, ``name``, ``min_duration_us``, ``time_range_us``; see
-                ``Trace.filtered``.
+            filters: which events to write: ``activities``, ``name``, ``min_duration_us``, ``time_range_us``,
+                ``thread``, ``max_depth``; see ``Trace.filtered``.
 
         >>> import io
         >>> from mindtorch_v2.profiler import profile, record_function
@@ -86,6 +86,21 @@ class TraceFiles:
         """
         target, key = as_target(path), stack_metric(metric)
         self._all_results("exporting a flame graph").export_flame_graph(target, key)
+
+    def export_report(self, path: Target, *, title: str = "Recording") -> None:
+        """Write a page that shows where time and memory went, as one file that a browser opens without a network.
+
+        Args:
+            path: the file, usually ``.html``, or a binary file that is open.
+            title: what the page is called.
+
+        >>> import io
+        >>> from mindtorch_v2.profiler import profile, record_function
+        >>> with profile() as prof, record_function("work"):
+        ...     pass
+        >>> prof.export_report(io.BytesIO())
+        """
+        self._results("exporting a report").export_report(as_target(path), title=title)
 
     def export_parquet(self, path: Path) -> None:
         """Write every event as a row of a Parquet file, for polars, pandas, DuckDB and others.

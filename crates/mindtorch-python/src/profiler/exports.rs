@@ -3,6 +3,7 @@
 use super::filter::GivenFilter;
 use super::results::{Results, stack_metric};
 use super::target::Target;
+use mindtorch_report::Report;
 use pyo3::prelude::*;
 
 #[pymethods]
@@ -93,5 +94,13 @@ impl Results {
         let metric = stack_metric(py, metric)?;
         let trace = &self.view.trace;
         target.fill(py, |path| trace.export_flame_graph(path, metric), |out| trace.write_flame_graph(out, metric))
+    }
+
+    /// Writes a page that shows where time and memory went.
+    #[pyo3(signature = (target, *, title))]
+    #[expect(clippy::needless_pass_by_value, reason = "arguments that are converted arrive as values")]
+    fn export_report(&self, py: Python<'_>, target: Target, title: &str) -> PyResult<()> {
+        let report = Report::new().trace(title, &self.view.trace);
+        target.fill(py, |path| report.export(path), |out| report.write(out))
     }
 }

@@ -119,6 +119,11 @@ impl Results {
         EventRows::new(&self.view)
     }
 
+    /// A small timeline, as an SVG picture.
+    fn sketch(&self, py: Python<'_>) -> String {
+        py.detach(|| mindtorch_report::sketch(&self.view.trace))
+    }
+
     /// What a filter takes of it.
     fn filtered(&self, py: Python<'_>, filter: Option<GivenFilter>) -> PyResult<Self> {
         let filter = filter.map(GivenFilter::filter).transpose()?.unwrap_or_default();

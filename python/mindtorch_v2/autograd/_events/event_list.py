@@ -88,6 +88,13 @@ class EventList(LazyList["_Event"]):
     def __str__(self) -> str:
         return self.table()
 
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows."""
+        return self._html()
+
+    def _html(self, sort_by: str | None = None, row_limit: int = 100) -> str:
+        return self._table(sort_by, {"row_limit": row_limit, "html": True})
+
     @property
     def self_cpu_time_total(self) -> float:
         """The sum of the events' own times on the host, in microseconds."""
@@ -127,6 +134,9 @@ class EventList(LazyList["_Event"]):
             "top_level_events_only": bool(top_level_events_only),
             "time_unit": time_unit,
         }
+        return self._table(sort_by, options)
+
+    def _table(self, sort_by: str | None, options: dict[str, Any]) -> str:
         rows = self._unchanged_rows()
         if rows is not None:
             try:
