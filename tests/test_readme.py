@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def blocks() -> list[str]:
-    pages = [ROOT / "README.md", ROOT / "docs" / "files.md", ROOT / "docs" / "endurance.md"]
+    pages = [ROOT / "README.md", *(ROOT / "docs" / name for name in ("files.md", "endurance.md", "report.md"))]
     texts = [page.read_text(encoding="utf-8") for page in pages]
     return [block for text in texts for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)]
 

@@ -1,8 +1,9 @@
-"""What ``record_function`` costs, beside a context manager that does nothing and one that keeps times in a list.
+"""What ``record_function`` costs, beside context managers that do nothing and one that keeps times in a list.
 
 A figure is the processor time of one ``with`` statement, less one turn of the empty loop in the same round.
-Starting and stopping the profiler is not timed. The first two cases are Python alone: that both processes agree on them
-says that they can be compared.
+Starting and stopping the profiler is not timed. The first four cases have nothing to do with either library: that both
+processes agree on them says that they can be compared. A type in C that does nothing takes what this interpreter itself
+takes for a ``with`` statement; what is beyond it is what ``record_function`` costs.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from benches.costs.figure import Goal, Row
 from benches.costs.library import MODULES, Library
+from benches.costs.nothing import nothing
 from benches.costs.worker import order, workers
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ class Scopes:
 
     def __init__(self, library: Library) -> None:
         self.library = library
+        self.nothing = nothing()
         self.scope = library.profiler.record_function("x")
         self.decorated = library.profiler.record_function("x")(lambda: None)
         self.checking = False
@@ -73,12 +76,11 @@ class Scopes:
                 pass
         return time.process_time_ns() - start
 
-    def constructed(self) -> int:
+    def constructed(self, scope: Any) -> int:
         """Time a scope that is made each time, as most programs write it."""
-        record_function = self.library.profiler.record_function
         start = time.process_time_ns()
         for _ in range(COUNT):
-            with record_function("x"):
+            with scope("x"):
                 pass
         return time.process_time_ns() - start
 
@@ -102,19 +104,22 @@ class Scopes:
     def turn(self, checking: bool = False) -> dict[str, float]:
         """Return nanoseconds for each case, and if asked for look whether every scope was recorded."""
         self.checking = checking
+        record_function = self.library.profiler.record_function
         cases: dict[str, Callable[[], int]] = {
             LOOP: self.loop,
             "an empty context manager in Python": lambda: self.entered(Empty()),
             "times in a list, in Python": lambda: self.entered(Times()),
-            'with record_function("x"), no profiler': self.constructed,
-            'with record_function("x"), profiler': lambda: self.profiled(self.constructed),
+            "a type in C that does nothing, made each time": lambda: self.constructed(self.nothing),
+            "a type in C that does nothing, an existing one": lambda: self.entered(self.nothing("x")),
+            'with record_function("x"), no profiler': lambda: self.constructed(record_function),
+            'with record_function("x"), profiler': lambda: self.profiled(self.constructed, record_function),
             "with an existing one, no profiler": lambda: self.entered(self.scope),
             "with an existing one, profiler": lambda: self.profiled(self.entered, self.scope),
             "a decorated call, no profiler": lambda: self.called(self.decorated),
             "a decorated call, profiler": lambda: self.profiled(self.called, self.decorated),
         }
         # Not timed: it brings back what the other library's turn drove from the caches.
-        self.constructed()
+        self.constructed(record_function)
         times = {}
         for name, case in cases.items():
             gc.collect()
