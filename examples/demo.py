@@ -44,17 +44,18 @@ def main() -> None:
         print(f"Where the time went on {device}:")
         print(prof.key_averages().table(sort_by="self_cpu_time_total", row_limit=15))
         print(f"{len(prof.events())} events in {STEPS} steps; loss from {losses[0]:.4f} to {losses[-1]:.4f}\n")
-        trace, flames, memory = (
+        report, trace, flames, memory = (
             OUTPUT / f"{name}-{device}{suffix}"
-            for name, suffix in (("trace", ".json.gz"), ("flames", ".svg"), ("memory", ".html"))
+            for name, suffix in (("report", ".html"), ("trace", ".json.gz"), ("flames", ".svg"), ("memory", ".html"))
         )
+        prof.export_report(report, title=f"A small GPT on {device}")
         prof.export_chrome_trace(trace)
         prof.export_flame_graph(flames)
         prof.export_memory_timeline(memory, device)
-        written += [trace, flames, memory]
+        written += [report, trace, flames, memory]
 
     print("Written:", ", ".join(map(str, written)))
-    print("Open the traces at https://ui.perfetto.dev or chrome://tracing, the rest in a browser.")
+    print("Open the reports in a browser, and the rest too; the traces at https://ui.perfetto.dev or chrome://tracing.")
 
 
 if __name__ == "__main__":
