@@ -169,42 +169,55 @@ void encode(Words& words, const at::Tensor& tensor) {
   }
 }
 
-void encode_list(Words& words, const at::IValue& value) {
-  const auto list = value.toListRef();
-  const auto first = list.empty() ? at::IValue() : list[0];
-  if (list.size() > LONGEST_LIST || !(list.empty() || first.isInt() || first.isDouble() || first.isBool())) {
-    words.push(first_word(NONE, 0, 0));
-    return;
-  }
-  const Kind kind = first.isDouble() ? FLOATS : first.isBool() ? BOOLS : INTS;
-  words.push(first_word(kind, 0, list.size()));
-  for (const auto& item : list) {
-    words.push(
-        item.isDouble() ? bits(item.toDouble())
-            : item.isBool() ? static_cast<uint64_t>(item.toBool())
-            : item.isInt() ? static_cast<uint64_t>(item.toInt())
-                           : 0);
+void encode_tensors(Words& words, c10::ArrayRef<at::IValue> tensors) {
+  words.push(first_word(LIST, 0, tensors.size()));
+  for (const auto& tensor : tensors) {
+    encode(words, tensor.toTensor());
   }
 }
 
+void encode_numbers(Words& words, c10::ArrayRef<at::IValue> list) {
+  const Kind kind = list.empty() ? INTS : list[0].isDouble() ? FLOATS : list[0].isBool() ? BOOLS : INTS;
+  words.push(first_word(kind, 0, list.size()));
+  for (const auto& item : list) {
+    words.push(
+        item.isInt() ? static_cast<uint64_t>(item.toInt())
+            : item.isDouble() ? bits(item.toDouble())
+            : item.isBool() ? static_cast<uint64_t>(item.toBool())
+                            : 0);
+  }
+}
+
+void encode_list(Words& words, const at::IValue& value) {
+  const auto list = value.toListRef();
+  // PyTorch compares types to tell lists of tensors, which takes long, and what is in most lists tells that they are none.
+  if ((list.empty() || list[0].isTensor()) && value.isTensorList()) {
+    encode_tensors(words, list);
+  } else if (list.empty() || (list.size() <= LONGEST_LIST && (list[0].isInt() || list[0].isDouble() || list[0].isBool()))) {
+    encode_numbers(words, list);
+  } else {
+    words.push(first_word(NONE, 0, 0));
+  }
+}
+
+// What is seldom given comes last.
 __attribute__((noinline)) void encode_other(Words& words, const at::IValue& value) {
-  if (value.isInt()) {
-    words.push(first_word(INT, 0, 0));
-    words.push(static_cast<uint64_t>(value.toInt()));
-  } else if (value.isDouble()) {
-    words.push(first_word(FLOAT, 0, 0));
-    words.push(bits(value.toDouble()));
+  if (value.isNone()) {
+    words.push(first_word(NONE, 0, 0));
+  } else if (value.isInt()) {
+    uint64_t* place = words.add(2);
+    place[0] = first_word(INT, 0, 0);
+    place[1] = static_cast<uint64_t>(value.toInt());
   } else if (value.isBool()) {
-    words.push(first_word(BOOL, 0, 0));
-    words.push(value.toBool());
-  } else if (value.isTensorList()) {
-    const auto tensors = value.toListRef();
-    words.push(first_word(LIST, 0, tensors.size()));
-    for (const auto& tensor : tensors) {
-      encode(words, tensor.toTensor());
-    }
+    uint64_t* place = words.add(2);
+    place[0] = first_word(BOOL, 0, 0);
+    place[1] = value.toBool();
   } else if (value.isList()) {
     encode_list(words, value);
+  } else if (value.isDouble()) {
+    uint64_t* place = words.add(2);
+    place[0] = first_word(FLOAT, 0, 0);
+    place[1] = bits(value.toDouble());
   } else {
     words.push(first_word(NONE, 0, 0));
   }
@@ -429,9 +442,17 @@ void leave_place(bool even_with_memory) {
   }
 }
 
+// The latest turn in which this thread was seen to have a place, or someone else in it.
+thread_local uint64_t seen_in_turn = 0;
+
 // Threads that Python starts have nothing of the one that started them, the place included.
 __attribute__((noinline)) void see_memory_here(bool inputs) noexcept {
+  const uint64_t turn = memory_turn.load(std::memory_order_relaxed);
+  if (seen_in_turn == turn) {
+    return;
+  }
   try {
+    seen_in_turn = turn;
     if (on_this_thread() == nullptr) {
       push_place(inputs);
     }
