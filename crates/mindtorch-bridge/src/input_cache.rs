@@ -5,10 +5,10 @@ use mindtorch_profiler::{Inputs, Name};
 
 /// Most operators are given what they were given before. Then their words need not even be read.
 #[derive(Debug)]
-pub(crate) struct InputCache(Vec<KnownInputs>);
+pub(crate) struct InputCache(Vec<[KnownInputs; 2]>);
 
 /// What words are.
-#[derive(Clone, Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct KnownInputs {
     words: Vec<u64>,
     pub(crate) inputs: Inputs,
@@ -16,9 +16,10 @@ pub(crate) struct KnownInputs {
     flops: Option<(Name, u64)>,
 }
 
-const ENTRIES: usize = 512;
-/// Where those are that are too long to be kept: no words have this place.
-const LONG: usize = ENTRIES;
+/// Words are in one of two entries of their set, so that two that come in turns do not drive each other out.
+const SETS: usize = 512;
+/// Where those are that are too long to be kept: no words have this set.
+const LONG: usize = SETS;
 /// Inputs of more words are seldom the same, and their copies would be large.
 const LONGEST: usize = 128;
 
@@ -29,25 +30,40 @@ impl InputCache {
 
     #[inline]
     pub(crate) fn of(&mut self, words: &[u64]) -> &mut KnownInputs {
-        let place = place_of(words);
-        match self.0.get(place) {
-            Some(known) if *known.words == *words => &mut self.0[place],
-            _ => self.add(place, words),
+        let set = set_of(words);
+        match self.0.get(set) {
+            Some([newer, _]) if newer.is_of(words) => &mut self.0[set][0],
+            _ => self.older(set, words),
+        }
+    }
+
+    #[inline(never)]
+    fn older(&mut self, set: usize, words: &[u64]) -> &mut KnownInputs {
+        match self.0.get(set) {
+            Some([_, older]) if older.is_of(words) => &mut self.0[set][1],
+            _ => self.add(set, words),
         }
     }
 
     #[cold]
-    fn add(&mut self, place: usize, words: &[u64]) -> &mut KnownInputs {
+    fn add(&mut self, set: usize, words: &[u64]) -> &mut KnownInputs {
         if self.0.is_empty() {
-            self.0.resize(ENTRIES + 1, KnownInputs { words: Vec::new(), inputs: Inputs::NONE, flops: None });
+            self.0.resize_with(SETS + 1, Default::default);
         }
-        let (place, kept) = if words.len() > LONGEST { (LONG, Vec::new()) } else { (place, words.to_vec()) };
-        self.0[place] = KnownInputs { words: kept, inputs: inputs::encode(words), flops: None };
-        &mut self.0[place]
+        let (set, kept) = if words.len() > LONGEST { (LONG, Vec::new()) } else { (set, words.to_vec()) };
+        let [newer, older] = &mut self.0[set];
+        *older = std::mem::replace(newer, KnownInputs { words: kept, inputs: inputs::encode(words), flops: None });
+        newer
     }
 }
 
 impl KnownInputs {
+    /// Word by word: the call that compares memory is elsewhere, where little is that the program has just used.
+    #[inline]
+    fn is_of(&self, words: &[u64]) -> bool {
+        self.words.len() == words.len() && self.words.iter().zip(words).all(|(known, word)| known == word)
+    }
+
     /// The floating-point operations of an operator with these inputs, whose words these are.
     #[inline]
     pub(crate) fn flops(&mut self, name: Name, words: &[u64]) -> u64 {
@@ -65,10 +81,10 @@ impl KnownInputs {
     }
 }
 
-/// Where words are kept. Four multiplications are under way at a time: one after the other they would take longer than all else
+/// The set of words. Four multiplications are under way at a time: one after the other they would take longer than all else
 /// that is done to find inputs.
 #[inline]
-fn place_of(words: &[u64]) -> usize {
+fn set_of(words: &[u64]) -> usize {
     const ODD: u64 = 0xf135_7aea_2e62_a9c5;
     let mut lanes = [0u64; 4];
     let (fours, rest) = words.as_chunks::<4>();
@@ -83,7 +99,7 @@ fn place_of(words: &[u64]) -> usize {
     let [a, b, c, d] = lanes;
     let mixed = a.wrapping_add(b.rotate_left(11)) ^ c.rotate_left(23).wrapping_add(d.rotate_left(37));
     // The upper bits of a product are those that all of the word is in.
-    (mixed >> (u64::BITS - ENTRIES.ilog2())) as usize
+    (mixed >> (u64::BITS - SETS.ilog2())) as usize
 }
 
 #[cfg(test)]
@@ -126,12 +142,12 @@ mod tests {
     }
 
     #[test]
-    fn shapes_that_are_alike_have_places_of_their_own() {
+    fn shapes_that_are_alike_have_sets_of_their_own() {
         let sizes = [1, 2, 3, 4, 8, 16, 32, 64, 128, 256, 768, 1024];
         let pairs =
             sizes.iter().flat_map(|&rows| sizes.map(|columns| [matrix(rows, columns), matrix(columns, rows)].concat()));
-        let places: HashSet<usize> = pairs.map(|words| place_of(&words)).collect();
+        let sets: HashSet<usize> = pairs.map(|words| set_of(&words)).collect();
         // Of 144 balls in 512 boxes, 126 are expected to have one of their own or be the first in it.
-        assert!(places.len() > 110, "{}", places.len());
+        assert!(sets.len() > 110, "{}", sets.len());
     }
 }

@@ -3,14 +3,20 @@
 #![expect(unsafe_code, reason = "the shim passes pointers")]
 
 use mindtorch_profiler::Name;
+use rustc_hash::FxBuildHasher;
 use std::ffi::{CStr, c_char};
+use std::hash::BuildHasher;
 
-/// The names that a thread used lately. Operators' names stay where they are for as long as there is the operator, so that an
-/// address and a look at what is there tell them faster than any table of texts.
+/// The names that a thread used lately.
 #[derive(Debug)]
-pub(crate) struct NameCache(Vec<Entry>);
+pub(crate) struct NameCache {
+    by_address: Vec<Entry>,
+    by_text: Vec<(u64, Name, Box<CStr>)>,
+}
 
-/// One line of the processor's cache, so that a name takes no more than this and PyTorch's own text.
+/// Operators' names stay where they are for as long as there is the operator, so that an address and a look at what is there
+/// tell them faster than any table of texts. One line of the processor's cache, so that a name takes no more than this and
+/// PyTorch's own text.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Entry {
@@ -24,11 +30,12 @@ struct Entry {
 }
 
 const ENTRIES: usize = 1024;
+const TEXTS: usize = 512;
 const ROOM: usize = 64 - size_of::<usize>() - size_of::<Name>() - size_of::<bool>();
 
 impl NameCache {
     pub(crate) const fn new() -> Self {
-        Self(Vec::new())
+        Self { by_address: Vec::new(), by_text: Vec::new() }
     }
 
     /// The name of a text.
@@ -39,7 +46,7 @@ impl NameCache {
     pub(crate) unsafe fn of(&mut self, text: *const c_char) -> Name {
         // Aligned strings differ in their middle bits.
         let place = (text.addr() >> 3 ^ text.addr() >> 12) % ENTRIES;
-        if let Some(entry) = self.0.get(place)
+        if let Some(entry) = self.by_address.get(place)
             && entry.address == text.addr()
             && entry.is_kept
             // SAFETY: both are strings.
@@ -53,11 +60,12 @@ impl NameCache {
 
     #[inline(never)]
     fn look_up(&mut self, place: usize, text: &CStr) -> Name {
-        let name = Name::new(&text.to_string_lossy());
-        if self.0.is_empty() {
-            self.0.resize(ENTRIES, Entry { address: 0, name: Name::EMPTY, is_kept: false, text: [0; ROOM] });
+        if self.by_address.is_empty() {
+            self.by_address.resize(ENTRIES, Entry { address: 0, name: Name::EMPTY, is_kept: false, text: [0; ROOM] });
+            self.by_text.resize(TEXTS, (0, Name::EMPTY, Box::default()));
         }
-        let (entry, bytes) = (&mut self.0[place], text.to_bytes_with_nul());
+        let name = self.of_text(text);
+        let (entry, bytes) = (&mut self.by_address[place], text.to_bytes_with_nul());
         let is_known = entry.address == text.as_ptr().addr();
         entry.is_kept = !is_known && bytes.len() <= ROOM;
         if entry.is_kept {
@@ -65,6 +73,16 @@ impl NameCache {
         }
         (entry.address, entry.name) = (text.as_ptr().addr(), name);
         name
+    }
+
+    /// Wherever the text is.
+    fn of_text(&mut self, text: &CStr) -> Name {
+        let hash = FxBuildHasher.hash_one(text.to_bytes());
+        let known = &mut self.by_text[(hash >> 32) as usize % TEXTS];
+        if known.0 != hash || *known.2 != *text {
+            *known = (hash, Name::new(&text.to_string_lossy()), text.into());
+        }
+        known.1
     }
 }
 

@@ -39,9 +39,9 @@ pub(crate) extern "C" fn end(key: *const c_void) {
     let _ = catch_unwind(|| {
         Thread::with(|thread| {
             // It is the last that began, unless one has ended elsewhere.
-            match thread.open.last() {
-                Some(&(last, _)) if last == key.addr() => drop(thread.open.pop()),
-                _ => end_earlier(thread, key.addr()),
+            match thread.open.pop_if(|&mut (last, _)| last == key.addr()) {
+                Some((_, span)) => span.end_where_it_began(),
+                None => end_earlier(thread, key.addr()),
             }
         });
     });
@@ -120,7 +120,7 @@ unsafe fn begin_span(thread: &mut Thread, op: &Op) -> Span {
     if op.scope == TORCHSCRIPT_FUNCTION {
         args = args.script(true);
     }
-    Span::begin(&args)
+    Span::begin_inlined(&args)
 }
 
 /// # Safety

@@ -224,11 +224,23 @@ impl OpenSpan {
 
     /// Ends the span at `end` on the thread `closer`, which is [`ThreadLog::address`] or 0.
     #[inline]
+    pub(crate) fn close(self, end: u64, closer: usize) {
+        self.close_in(end, |chunk| closer == chunk.owner.address());
+    }
+
+    /// Ends the span at `end` on the thread that opened it. On another one, the count of what was closed may become too low,
+    /// which keeps the chunk for good.
+    #[inline]
+    pub(crate) fn close_by_owner(self, end: u64) {
+        self.close_in(end, |_| true);
+    }
+
+    #[inline]
     #[expect(
         unsafe_code,
         reason = "the pin, not a reference count, keeps the chunk alive: a count is two atomic read-modify-writes a span"
     )]
-    pub(crate) fn close(self, end: u64, closer: usize) {
+    fn close_in(self, end: u64, is_by_owner: impl FnOnce(&Chunk) -> bool) {
         // SAFETY: `new` was given a live chunk in which this span is open, and only this call, which consumes the span,
         // closes it. Until `count_close` the chunk is therefore pinned or still its owner's current one, and neither is
         // dropped. After `count_close` it is not touched.
@@ -236,7 +248,7 @@ impl OpenSpan {
         #[cfg(loom)]
         chunk.memory.with(|_| ());
         let slot = &chunk.slots[self.index as usize];
-        let by_owner = closer == chunk.owner.address();
+        let by_owner = is_by_owner(chunk);
         if by_owner {
             slot.close(end);
         } else {

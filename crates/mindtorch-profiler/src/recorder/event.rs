@@ -128,12 +128,14 @@ impl SpanArgs {
     }
 
     /// The number of the thread that ran the forward operator of this backward node; 0 is none.
+    #[inline]
     pub fn forward_thread(mut self, thread: u32) -> Self {
         self.details().forward_thread = thread;
         self
     }
 
     /// The floating-point operations that the operator will do.
+    #[inline]
     pub fn flops(mut self, flops: u64) -> Self {
         self.details().flops = flops;
         self
@@ -172,6 +174,7 @@ impl SpanArgs {
     }
 
     /// Whether it is a function of TorchScript, and not one operator.
+    #[inline]
     pub fn script(mut self, is_script: bool) -> Self {
         if is_script {
             self.details().is_script = true;
@@ -179,6 +182,7 @@ impl SpanArgs {
         self
     }
 
+    #[inline]
     fn details(&mut self) -> &mut SpanDetails {
         self.details.get_or_insert(SpanDetails {
             forward_thread: 0,
