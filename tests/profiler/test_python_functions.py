@@ -288,6 +288,35 @@ def test_a_module_is_not_kept_alive() -> None:
         assert gone() is None
 
 
+def test_code_is_not_kept_alive_and_what_takes_its_place_has_its_own_name() -> None:
+    for number in range(20):
+        made: dict[str, Any] = {}
+        exec(f"def made_{number}():\n    return len([])", made)
+        function = made.pop(f"made_{number}")
+        with profile(with_stack=True) as prof:
+            function()
+        assert [frame.name for frame in frames(prof) if "made_" in frame.name] == [f"<string>(1): made_{number}"]
+        gone = weakref.ref(function.__code__)
+        del function
+        gc.collect()
+        assert gone() is None
+
+
+def test_names_follow_the_folders_that_modules_are_imported_from(tmp_path: Path, monkeypatch: Any) -> None:
+    code = compile("def placed():\n    return len([])", str(tmp_path / "folder" / "placed.py"), "exec")
+    made: dict[str, Any] = {}
+    exec(code, made)
+
+    def recorded() -> list[str]:
+        with profile(with_stack=True) as prof:
+            made["placed"]()
+        return [frame.name for frame in frames(prof) if frame.name.endswith(": placed")]
+
+    assert recorded() == recorded() == [f"{tmp_path}/folder/placed.py(1): placed"]
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert recorded() == ["folder/placed.py(1): placed"]
+
+
 def test_threads_that_run_already_are_traced() -> None:
     go, started = threading.Event(), threading.Event()
 

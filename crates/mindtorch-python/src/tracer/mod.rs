@@ -7,6 +7,7 @@
 //! A program may have a hook of its own, such as `cProfile`'s: ours calls it, and leaves it in its place at the end.
 
 mod calls;
+mod held;
 mod hook;
 mod interpreter;
 mod modules;

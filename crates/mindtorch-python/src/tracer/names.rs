@@ -1,12 +1,16 @@
 //! What functions are called in a trace.
 //!
 //! A name is made when a function is first called, and found again by where its code is. The code is kept alive until the
-//! tracer stops, so that no other takes its place.
+//! tracer stops, so that no other takes its place. Names stay for the next time, since making all of a program's takes
+//! milliseconds; those of code that is gone by then are forgotten.
 
+use super::held::{Held, Object};
 use super::interpreter::{Builtin, Frame, GilCell};
 use crate::profiler::{RecordFunction, Session};
 use mindtorch_profiler::Name;
+use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -47,7 +51,7 @@ struct Names {
     /// The lines of places in code that functions were called from.
     lines: HashMap<(usize, usize), u32, Addresses>,
     /// What the keys are the addresses of.
-    held: Vec<Py<PyAny>>,
+    held: Held,
     places: Places,
 }
 
@@ -66,7 +70,7 @@ const PROFILER: [&str; 7] = [
 const TORCH_MODULES: &str = "torch/nn/modules/module.py";
 
 /// Where source files are.
-#[derive(Default)]
+#[derive(Default, PartialEq, Eq)]
 pub(super) struct Places {
     /// The folders that modules are imported from, longest first, each with a slash at its end.
     roots: Vec<String>,
@@ -74,20 +78,44 @@ pub(super) struct Places {
     package: String,
 }
 
+/// Those in use.
 static NAMES: GilCell<Option<Names>> = GilCell::new(None);
+/// While the tracer is off: those of the last time.
+static LAST: GilCell<Option<Names>> = GilCell::new(None);
 
 /// Begins to collect names.
 pub(super) fn start(py: Python<'_>, places: Places) {
-    drop(replace(py, Some(Names { places, ..Names::default() })));
+    let last = replace(&LAST, py, None);
+    let (names, old) = match last {
+        Some(mut names) if names.places == places => {
+            names.take_hold(py);
+            (names, None)
+        }
+        other => (Names { places, ..Names::default() }, other),
+    };
+    drop((replace(&NAMES, py, Some(names)), old));
 }
 
-/// Forgets all names. Dropping what is returned lets go of what they are the names of, which may run any code.
+/// Ends it. Dropping what is returned lets go of what the names are of, which may run any code.
 pub(super) fn stop(py: Python<'_>) -> impl Sized {
-    replace(py, None)
+    let mut names = replace(&NAMES, py, None);
+    let held = names.as_mut().map(|names| names.held.let_go());
+    (held, replace(&LAST, py, names))
 }
 
-fn replace(py: Python<'_>, names: Option<Names>) -> Option<Option<Names>> {
-    NAMES.with(py, |current| std::mem::replace(current, names))
+fn replace(place: &GilCell<Option<Names>>, py: Python<'_>, names: Option<Names>) -> Option<Names> {
+    place.with(py, |current| std::mem::replace(current, names)).flatten()
+}
+
+impl Names {
+    fn take_hold(&mut self, py: Python<'_>) {
+        let gone = self.held.take_hold(py);
+        if !gone.is_empty() {
+            self.functions.retain(|code, _| !gone.contains(code));
+            self.lines.retain(|(code, _), _| !gone.contains(code));
+            self.builtins.retain(|(_, owner), _| !gone.contains(owner));
+        }
+    }
 }
 
 /// What is known of the function that a frame runs.
@@ -102,6 +130,7 @@ pub(super) fn function(frame: &Frame<'_>) -> Option<Function> {
 #[cold]
 fn new_function(code: &Bound<'_, PyAny>) -> Option<Function> {
     let (path, own_name, line) = describe(code)?;
+    let held = Object::new(code);
     NAMES.with(code.py(), |names| {
         let names = names.as_mut()?;
         let function = Function {
@@ -109,7 +138,7 @@ fn new_function(code: &Bound<'_, PyAny>) -> Option<Function> {
             shown: names.places.shown(&path, &own_name),
         };
         if names.functions.insert(code.as_ptr().addr(), function).is_none() {
-            names.held.push(code.clone().unbind());
+            names.held.hold(held);
         }
         Some(function)
     })?
@@ -147,8 +176,10 @@ pub(super) fn running(frame: &Frame<'_>) -> Option<Name> {
 }
 
 fn describe(code: &Bound<'_, PyAny>) -> Option<(String, String, i64)> {
-    let text = |attribute: &str| Some(code.getattr(attribute).ok()?.to_string_lossy());
-    Some((text("co_filename")?, text("co_name")?, code.getattr("co_firstlineno").ok()?.extract().ok()?))
+    let py = code.py();
+    let text = |attribute: &Bound<'_, PyString>| Some(code.getattr(attribute).ok()?.to_string_lossy());
+    let line = code.getattr(intern!(py, "co_firstlineno")).ok()?.extract().ok()?;
+    Some((text(intern!(py, "co_filename"))?, text(intern!(py, "co_name"))?, line))
 }
 
 /// A text in full, with what is not valid in UTF-8 replaced.
@@ -158,7 +189,7 @@ trait Lossy {
 
 impl Lossy for Bound<'_, PyAny> {
     fn to_string_lossy(&self) -> String {
-        self.cast::<pyo3::types::PyString>().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
+        self.cast::<PyString>().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
     }
 }
 
@@ -188,11 +219,12 @@ fn new_builtin(builtin: &Builtin<'_, '_>) -> Option<BuiltinFunction> {
         is_shown: !sets_hook && !owner.as_ref().is_some_and(is_ours),
         starts_thread: builtin.name().to_bytes().starts_with(b"start_"),
     };
+    let held = owner.map(|owner| Object::new(owner.get_type().as_any()));
     NAMES.with(py, |names| {
         let names = names.as_mut()?;
         let known = names.builtins.insert(builtin.key(), (builtin.name().to_owned(), function));
-        if let (None, Some(owner)) = (known, owner) {
-            names.held.push(owner.get_type().into_any().unbind());
+        if let (None, Some(held)) = (known, held) {
+            names.held.hold(held);
         }
         Some(function)
     })?
