@@ -32,7 +32,7 @@ impl InputCache {
     pub(crate) fn of(&mut self, words: &[u64]) -> &mut KnownInputs {
         let set = set_of(words);
         match self.0.get(set) {
-            Some([newer, _]) if newer.is_of(words) => &mut self.0[set][0],
+            Some([newer, _]) if *newer.words == *words => &mut self.0[set][0],
             _ => self.older(set, words),
         }
     }
@@ -40,7 +40,7 @@ impl InputCache {
     #[inline(never)]
     fn older(&mut self, set: usize, words: &[u64]) -> &mut KnownInputs {
         match self.0.get(set) {
-            Some([_, older]) if older.is_of(words) => &mut self.0[set][1],
+            Some([_, older]) if *older.words == *words => &mut self.0[set][1],
             _ => self.add(set, words),
         }
     }
@@ -58,12 +58,6 @@ impl InputCache {
 }
 
 impl KnownInputs {
-    /// Word by word: the call that compares memory is elsewhere, where little is that the program has just used.
-    #[inline]
-    fn is_of(&self, words: &[u64]) -> bool {
-        self.words.len() == words.len() && self.words.iter().zip(words).all(|(known, word)| known == word)
-    }
-
     /// The floating-point operations of an operator with these inputs, whose words these are.
     #[inline]
     pub(crate) fn flops(&mut self, name: Name, words: &[u64]) -> u64 {

@@ -120,7 +120,7 @@ unsafe fn begin_span(thread: &mut Thread, op: &Op) -> Span {
     if op.scope == TORCHSCRIPT_FUNCTION {
         args = args.script(true);
     }
-    Span::begin_inlined(&args)
+    Span::begin(&args)
 }
 
 /// # Safety

@@ -151,14 +151,6 @@ impl Span {
     /// Begins a span, if anyone collects its kind.
     #[inline]
     pub fn begin(args: &SpanArgs) -> Self {
-        Self::begin_inlined(args)
-    }
-
-    /// As [`Self::begin`], for the few callers that have more of their thread's own to find: in one function, all that is found
-    /// at once.
-    #[doc(hidden)]
-    #[inline(always)]
-    pub fn begin_inlined(args: &SpanArgs) -> Self {
         if !capture().contains(args.kind.needs()) {
             return Self(None);
         }
