@@ -49,6 +49,8 @@ pub struct Diff {
     pub untestable: Option<String>,
     /// What everything has in common: how fast the machine was.
     pub speed: Option<Speed>,
+    /// The same of what devices did.
+    pub device_speed: Option<Speed>,
     /// How long steps take.
     pub step: Option<Change>,
     /// The keys, those first that matter most to the step.
@@ -110,10 +112,7 @@ impl Comparison<'_> {
         let keys: Vec<&Key> = keys.into_iter().collect();
         let untestable = self.untestable();
         let step = Samples { a: steps_of(self.a), b: steps_of(self.b) };
-        let (mut changes, mut speed) = (Changes::none(keys.len()), None);
-        if untestable.is_none() {
-            (changes, speed) = self.changes(&keys, &step);
-        }
+        let changes = if untestable.is_none() { self.changes(&keys, &step) } else { Changes::none(keys.len()) };
         let step_ns = step.level();
         let mut rows: Vec<DiffRow> = keys
             .iter()
@@ -127,7 +126,8 @@ impl Comparison<'_> {
             recordings: [self.a.len(), self.b.len()],
             steps: [self.a, self.b].map(|side| side.iter().map(|recording| recording.steps).sum()),
             untestable,
-            speed,
+            speed: changes.speed,
+            device_speed: changes.device_speed,
             step: changes.step,
             rows,
             each_step: self.each_step(),
@@ -164,7 +164,7 @@ impl Comparison<'_> {
     }
 
     /// The changes of everything, which are judged together.
-    fn changes(&self, keys: &[&Key], step: &Samples) -> (Changes, Option<Speed>) {
+    fn changes(&self, keys: &[&Key], step: &Samples) -> Changes {
         let cpu = self.estimates(keys, Quantity::Cpu);
         let device = self.estimates(keys, Quantity::Device);
         let of_step = Estimate::of(step, &self.adjusted(&cpu.speeds, None, step), self.options);
@@ -184,13 +184,14 @@ impl Comparison<'_> {
             };
             estimates.into_iter().map(|estimate| estimate.map(&mut judge)).collect()
         };
-        let speed = cpu.speeds.between();
-        let changes = Changes {
+        let is_taken_out = self.options.at_equal_speed;
+        Changes {
+            speed: cpu.speeds.between(is_taken_out),
+            device_speed: device.speeds.between(is_taken_out),
             cpu: judged(cpu.estimates, cpu.noise),
             device: judged(device.estimates, device.noise),
             step: judged(vec![of_step], cpu.noise).pop().flatten(),
-        };
-        (changes, speed)
+        }
     }
 
     fn estimates(&self, keys: &[&Key], quantity: Quantity) -> Estimates {
@@ -270,6 +271,8 @@ struct Estimates {
 }
 
 struct Changes {
+    speed: Option<Speed>,
+    device_speed: Option<Speed>,
     cpu: Vec<Option<Change>>,
     device: Vec<Option<Change>>,
     step: Option<Change>,
@@ -277,7 +280,7 @@ struct Changes {
 
 impl Changes {
     fn none(keys: usize) -> Self {
-        Self { cpu: vec![None; keys], device: vec![None; keys], step: None }
+        Self { speed: None, device_speed: None, cpu: vec![None; keys], device: vec![None; keys], step: None }
     }
 }
 

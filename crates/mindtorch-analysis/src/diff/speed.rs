@@ -26,6 +26,8 @@ pub struct Speed {
     pub change: f64,
     /// How many keys say so.
     pub keys: usize,
+    /// Whether changes are told without it: as if the machine had been as fast for both.
+    pub is_taken_out: bool,
 }
 
 /// The keys that say how fast the machine was.
@@ -86,10 +88,10 @@ impl Speeds {
     }
 
     /// What they say of the two sides.
-    pub(super) fn between(&self) -> Option<Speed> {
+    pub(super) fn between(&self, is_taken_out: bool) -> Option<Speed> {
         let common = self.common.as_ref()?;
         let [a, b] = common.sides().map(|side| median(&side.iter().flatten().copied().collect::<Vec<_>>()));
-        Some(Speed { change: (b - a).exp_m1(), keys: self.references.len() })
+        Some(Speed { change: (b - a).exp_m1(), keys: self.references.len(), is_taken_out })
     }
 }
 

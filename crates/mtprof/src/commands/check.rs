@@ -1,10 +1,11 @@
 //! `mtprof check`: whether a program is within its budget, and no slower than it was.
 
+use crate::commands::speed::time_for_everything;
 use crate::console::Console;
 use crate::error::Error;
 use crate::{NO, OK, recordings};
 use clap::Args;
-use mindtorch_analysis::{Budget, By, Checked, Diff, DiffOptions, Nanoseconds, Recording, Verdict};
+use mindtorch_analysis::{Budget, By, Change, Checked, Diff, DiffOptions, Nanoseconds, Recording, Speed, Verdict};
 use mindtorch_profiler::write_file;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -94,17 +95,32 @@ fn compare(baseline: &Baseline, recordings: &[Recording], path: &Path) -> Result
 /// What takes longer than in the baseline.
 fn slower(diff: &Diff) -> Vec<String> {
     let mut lines = Vec::new();
-    let line = |what: &str, change: &mindtorch_analysis::Change| {
+    let line = |what: &str, change: &Change, speed: Option<Speed>, on: &str| {
         let (a, b) = (Nanoseconds(change.a_ns), Nanoseconds(change.b_ns));
         let (more, noise) = (change.relative * 100.0, change.noise * 100.0);
-        format!("{what}: {b} a step, in the baseline {a}, {more:.1} % more at equal speed (noise {noise:.1} %)")
+        let found = format!("{what}: {more:.1} % slower than the baseline (noise {noise:.1} %): {a} a step, now");
+        match speed.filter(|speed| speed.is_taken_out) {
+            None => format!("{found} {b}"),
+            Some(speed) => {
+                let at_equal_speed = Nanoseconds(change.a_ns + change.change_ns);
+                let took = time_for_everything(&speed);
+                format!(
+                    "{found} {at_equal_speed} at equal speed of the {on} ({b} as measured, but the {on} took {took})"
+                )
+            }
+        }
     };
     if let Some(step) = diff.step.filter(|step| step.verdict == Verdict::Slower) {
-        lines.push(line("step", &step));
+        lines.push(line("step", &step, diff.speed, "machine"));
     }
     for row in diff.rows_with(Verdict::Slower) {
-        let change = [row.cpu, row.device].into_iter().flatten().find(|change| change.verdict == Verdict::Slower);
-        lines.extend(change.map(|change| line(&row.key.to_string(), &change)));
+        let is_slower = |change: &Change| change.verdict == Verdict::Slower;
+        let name = row.key.to_string();
+        match (row.cpu.filter(is_slower), row.device.filter(is_slower)) {
+            (Some(change), _) => lines.push(line(&name, &change, diff.speed, "machine")),
+            (None, Some(change)) => lines.push(line(&name, &change, diff.device_speed, "device")),
+            (None, None) => {}
+        }
     }
     for row in diff.rows_with(Verdict::Added) {
         lines.push(format!("{}: {} a step, not in the baseline", row.key, Nanoseconds(row.effect_ns)));

@@ -12,6 +12,7 @@ mod names;
 mod ranks;
 mod recover;
 mod report;
+mod speed;
 mod summary;
 mod view;
 mod waits;

@@ -1,7 +1,8 @@
 //! The difference as a text: what it comes to, then the keys, those first that matter most to the step.
 
 use crate::commands::names::short;
-use mindtorch_analysis::{Change, Diff, DiffRow, KeyKind, Nanoseconds, StepRow, Verdict};
+use crate::commands::speed::time_for_everything;
+use mindtorch_analysis::{Change, Diff, DiffRow, KeyKind, Nanoseconds, Speed, StepRow, Verdict};
 use std::fmt::Write;
 
 /// A String takes everything, so what `write!` returns tells nothing.
@@ -53,15 +54,14 @@ fn headline(diff: &Diff, text: &mut String) {
     };
     if let Some(step) = &diff.step {
         let (a, b) = (Nanoseconds(step.a_ns), Nanoseconds(step.b_ns));
-        let _ = writeln!(
-            text,
-            "step      {a} -> {b}, at equal speed {} (noise {})",
-            signed(step.relative),
-            plain(step.noise)
-        );
+        let (change, noise) = (signed(step.relative), plain(step.noise));
+        let at = if is_taken_out(&diff.speed) { " at equal speed of the machine" } else { "" };
+        let _ = writeln!(text, "step      {a} -> {b} as measured, {change}{at} (noise {noise})");
     }
-    if let Some(speed) = &diff.speed {
-        let _ = writeln!(text, "machine   everything alike took {} in B, by {} keys", signed(speed.change), speed.keys);
+    for (what, speed) in [("machine", &diff.speed), ("device", &diff.device_speed)] {
+        let Some(speed) = speed else { continue };
+        let (took, keys) = (time_for_everything(speed), speed.keys);
+        let _ = writeln!(text, "{what:<9} took {took} in B, as {keys} keys show");
     }
     let side = |at: usize| {
         let (recordings, steps) = (diff.recordings[at], diff.steps[at]);
@@ -87,6 +87,9 @@ fn capital(text: &str) -> String {
 
 fn table(rows: &[&DiffRow], diff: &Diff, text: &mut String) {
     let step_ns = diff.step.map_or(0.0, |step| step.a_ns);
+    if is_taken_out(&diff.speed) || is_taken_out(&diff.device_speed) {
+        let _ = writeln!(text, "Times are as measured, change and effect at equal speed of the machine.");
+    }
     let per = if diff.steps.contains(&0) { "in A" } else { "A a step" };
     let _ = writeln!(
         text,
@@ -121,6 +124,11 @@ fn table(rows: &[&DiffRow], diff: &Diff, text: &mut String) {
             calls(row)
         );
     }
+}
+
+/// Whether changes are told as if it had been the same on both sides.
+fn is_taken_out(speed: &Option<Speed>) -> bool {
+    speed.is_some_and(|speed| speed.is_taken_out)
 }
 
 /// The change that the row is about.
