@@ -21,12 +21,10 @@ NEED_VALGRIND := sh scripts/debian.sh valgrind valgrind
 COUNTS := $(NEED_VALGRIND) && \
 	$(CARGO) build --release --quiet -p mindtorch-python -p mindtorch-counts --bin mindtorch-counts && \
 	"$(TARGET)/release/mindtorch-counts"
-# With the extension module, for the same reason.
-BUILD_MTPROF := $(CARGO) build --release --quiet -p mindtorch-python -p mtprof
 # It holds spans to bounds that they leave under a sanitizer.
 TIMED := times_are_those_of_the_programs_own_clock
 
-.PHONY: help demo test lint count count-update count-where count-python bench bench-runtime bench-report bench-summary soak asan \
+.PHONY: help demo test lint count count-update count-where count-python bench bench-runtime soak asan \
 	test-torch \
 	test-torch-versions $(TORCH_VERSIONS:%=test-torch-%) test-readers clean
 .DEFAULT_GOAL := help
@@ -65,21 +63,13 @@ count-where: ## Show which functions the instructions of CASE="a + b: session" a
 count-python: $(VENV)/.installed ## Count the instructions that an event takes in Python.
 	@$(NEED_VALGRIND) && $(BIN)/python benches/instructions.py
 
-bench: $(TORCH_VENV)/.installed ## Measure the profiler beside PyTorch's and others, in some 22 minutes; BENCH=--quick: in 5.
+bench: $(TORCH_VENV)/.installed $(READERS_VENV)/.installed ## Measure the profiler and mtprof beside PyTorch's and others, in some 32 minutes; BENCH=--quick: in 6.
 	mkdir -p $(BENCH_OUTPUT)
 	$(CARGO) bench -p mindtorch-benches -- $(filter --quick,$(BENCH)) --json "$(CURDIR)/$(BENCH_OUTPUT)/engine.json" >&2
 	$(TORCH_VENV)/bin/python -m benches.costs --engine $(BENCH_OUTPUT)/engine.json --out $(BENCH_OUTPUT)/costs.json $(BENCH)
 
-bench-summary: $(READERS_VENV)/.installed ## Measure mtprof summary beside pandas and HolisticTraceAnalysis, in some 5 minutes.
-	$(CARGO) build --release --quiet -p mtprof
-	$(READERS_VENV)/bin/python benches/summary.py --mtprof "$(TARGET)/release/mtprof" $(BENCH)
-
 bench-runtime: $(TORCH_VENV)/.installed ## Measure operators and training beside PyTorch.
 	KINETO_LOG_LEVEL=6 $(TORCH_VENV)/bin/python benches/runtime.py
-
-bench-report: $(READERS_VENV)/.installed ## Measure the report page of a million events in a browser.
-	$(BUILD_MTPROF)
-	MTPROF="$(abspath $(TARGET))/release/mtprof" $(READERS_VENV)/bin/python benches/report_page.py
 
 soak: $(VENV)/.installed ## Record much, for long, and kill processes that record, in some 5 minutes; SOAK=--quick: a tenth.
 	$(CARGO) run --release --quiet -p mindtorch-soak -- $(SOAK)
@@ -101,7 +91,8 @@ $(TORCH_VERSIONS:%=test-torch-%): test-torch-%: $(TORCH_VENV)-%/.installed
 	KINETO_LOG_LEVEL=6 $(TORCH_VENV)-$*/bin/python -m pytest tests/torch/bridge
 
 test-readers: $(READERS_VENV)/.installed $(TORCH_VENV)/.installed ## Open our files and PyTorch's in programs that read them.
-	$(BUILD_MTPROF)
+	@# With the extension module, so that what was built for the module is used.
+	$(CARGO) build --release --quiet -p mindtorch-python -p mtprof
 	MTPROF="$(abspath $(TARGET))/release/mtprof" $(READERS_VENV)/bin/python -m pytest tests/readers
 
 clean: ## Remove what was built.

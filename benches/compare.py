@@ -1,8 +1,8 @@
 """What got worse between two runs of ``benches.costs``: ``python -m benches.compare OLD NEW``.
 
 Our figure of a row is worse if the middle half of its measurements lies above that of the old run, and its median by
-more than a margin. The status is 1 if any is, and 2 for files that cannot be compared. What became of the peer's figure
-says whether it may be the machine.
+more than a margin; below it, where more is better. The status is 1 if any is, and 2 for files that cannot be compared.
+What became of the peer's figure says whether it may be the machine.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Change:
 
     what: str
     unit: str
+    is_rate: bool
     old: Figure
     new: Figure
     peer: float | None
@@ -42,13 +43,13 @@ class Change:
 
     @property
     def is_worse(self) -> bool:
-        """Say whether ours rose."""
-        return is_above(self.new, self.old)
+        """Say whether ours rose, or fell if more is better."""
+        return is_above(self.old, self.new) if self.is_rate else is_above(self.new, self.old)
 
     @property
     def is_better(self) -> bool:
-        """Say whether ours fell."""
-        return is_above(self.old, self.new)
+        """Say whether ours fell, or rose if more is better."""
+        return is_above(self.new, self.old) if self.is_rate else is_above(self.old, self.new)
 
     def __str__(self) -> str:
         old, new = (amount(figure.median, self.unit) for figure in (self.old, self.new))
@@ -80,7 +81,7 @@ def changes(old: Sequence[Row], new: Sequence[Row]) -> list[Change]:
         before = known.get(row.key)
         if before is not None and before.ours is not None and row.ours is not None:
             what = f"{row.section}: {row.what}"
-            found.append(Change(what, row.unit, before.ours, row.ours, factor(before.peer, row.peer)))
+            found.append(Change(what, row.unit, row.is_rate, before.ours, row.ours, factor(before.peer, row.peer)))
     return found
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from benches import compare
-from benches.costs import engine, table
+from benches.costs import command, engine, table, traces
 from benches.costs.figure import Figure, Goal, Row
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ def figure(median: float, spread: float = 0.0, count: int = 9) -> Figure:
 
 def row(ours: Figure | None, peer: Figure | None = None, what: str = "plain", goal: Goal | None = None) -> Row:
     return Row("added", what, "ns", ours, peer, goal)
+
+
+def rate(ours: Figure, peer: Figure | None = None, goal: Goal | None = None) -> Row:
+    return Row("merge", "16 ranks", "B/s", ours, peer, goal, heading="peer")
 
 
 def run(*rows: Row, quick: bool = False, **machine: str) -> dict[str, Any]:
@@ -69,8 +74,22 @@ def test_a_goal_is_met_as_precisely_as_it_is_printed(ours: Figure, goal: Goal, i
     assert goal.is_met(row(ours, figure(400), goal=goal)) is is_met
 
 
-def test_a_stored_row_is_the_same_row() -> None:
-    stored = Row("files", "plain", "B", figure(1.5, 0.5), None, Goal(ratio=7), {"ours clock": 2.0})
+@pytest.mark.parametrize(("ours", "is_met"), [(figure(299.9e6), True), (figure(310e6), True), (figure(290e6), False)])
+def test_of_a_rate_more_is_better(ours: Figure, is_met: bool) -> None:
+    found = rate(ours, figure(155e6), Goal(least=300e6))
+    assert found.goal is not None
+    assert found.goal.is_met(found) is is_met
+    assert found.ratio == pytest.approx(ours.median / 155e6)
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        Row("files", "plain", "B", figure(1.5, 0.5), None, Goal(ratio=7), {"ours clock": 2.0}),
+        rate(figure(310e6), figure(155e6), Goal(least=300e6)),
+    ],
+)
+def test_a_stored_row_is_the_same_row(stored: Row) -> None:
     assert Row.read(json.loads(json.dumps(stored.data()))) == stored
 
 
@@ -80,6 +99,7 @@ def test_the_table_has_a_heading_for_each_section() -> None:
         Row("size", "installed", "B", Figure.exact(13e6), Figure.exact(1.14e9)),
         Row("size", "wheel", "B", Figure.exact(5.07e6)),
         Row("Rust", "a span, beside puffin", "ns", figure(27, 2), figure(147_000, 9_000), heading="peer"),
+        rate(figure(310e6, 5e6), figure(1.24e9), Goal(least=300e6)),
     ]
     assert table.markdown(rows).splitlines() == [
         "| added | ours | torch | ratio | spread: ours; torch | goal |",
@@ -94,6 +114,10 @@ def test_the_table_has_a_heading_for_each_section() -> None:
         "| Rust | ours | peer | ratio | spread: ours; peer | goal |",
         "|---|---|---|---|---|---|",
         "| a span, beside puffin | 27 ns | 147 µs | 5440 | 25 to 29 ns; 138 to 156 µs |  |",
+        "",
+        "| merge | ours | peer | ratio | spread: ours; peer | goal |",
+        "|---|---|---|---|---|---|",
+        "| 16 ranks | 310 MB/s | 1.24 GB/s | 0.25 | 305 to 315 MB/s; 1.24 to 1.24 GB/s | >= 300 MB/s, ok |",
     ]
 
 
@@ -130,6 +154,13 @@ def test_the_rust_rows_are_ours_beside_each_peer(tmp_path: Path) -> None:
 def test_worse_is_beyond_the_spread_and_the_margin(old: Figure, new: Figure, is_worse: bool) -> None:
     (change,) = compare.changes([row(old)], [row(new)])
     assert change.is_worse == is_worse
+
+
+def test_a_rate_that_fell_is_worse() -> None:
+    (change,) = compare.changes([rate(figure(300e6, 5e6))], [rate(figure(200e6, 5e6))])
+    assert (change.is_worse, change.is_better) == (True, False)
+    (change,) = compare.changes([rate(figure(200e6, 5e6))], [rate(figure(300e6, 5e6))])
+    assert (change.is_worse, change.is_better) == (False, True)
 
 
 def test_what_fell_is_better() -> None:
@@ -177,3 +208,67 @@ def test_what_is_no_file_of_figures_is_an_error_that_names_it(
         compare.main([str(path), str(path)])
     assert stopped.value.code == 2
     assert str(path) in capsys.readouterr().err
+
+
+def written(path: Path, **options: Any) -> tuple[int, list[dict[str, Any]]]:
+    count = traces.write_trace(path, 40_000, **options)
+    return count, json.loads(path.read_bytes())["traceEvents"]
+
+
+def is_step(event: dict[str, Any]) -> bool:
+    return str(event["name"]).startswith("ProfilerStep#")
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, list[dict[str, Any]]]:
+    return written(tmp_path_factory.mktemp("traces") / "trace.json")
+
+
+def test_a_trace_has_the_events_that_it_is_said_to_have(traced: tuple[int, list[dict[str, Any]]]) -> None:
+    count, events = traced
+    assert sum(event["ph"] == "X" for event in events) == count >= 40_000
+    names = [event["name"] for event in events if is_step(event)]
+    assert names == [f"ProfilerStep#{number}" for number in range(traces.STEPS)]
+
+
+def test_kernels_of_a_trace_are_in_the_step_of_their_calls(traced: tuple[int, list[dict[str, Any]]]) -> None:
+    _, events = traced
+    steps = [(event["ts"], event["ts"] + event["dur"]) for event in events if is_step(event)]
+    calls = {event["args"]["correlation"]: event["ts"] for event in events if event.get("cat") == "cuda_runtime"}
+    arrows = {event["id"]: event["ts"] for event in events if event["ph"] == "s" and event["cat"] == "ac2g"}
+    kernels = [event for event in events if event.get("cat") == "kernel"]
+    assert kernels
+    for kernel in kernels:
+        launched = arrows[kernel["args"]["correlation"]]
+        assert calls.get(kernel["args"]["correlation"], launched) == launched
+        assert any(begin <= launched < kernel["ts"] and kernel["ts"] + kernel["dur"] <= end for begin, end in steps)
+
+
+def test_a_shorter_operator_takes_nine_tenths(traced: tuple[int, list[dict[str, Any]]], tmp_path: Path) -> None:
+    def taken(events: list[dict[str, Any]], name: str) -> float:
+        return sum(float(event["dur"]) for event in events if event["ph"] == "X" and event["name"] == name)
+
+    _, before = traced
+    _, after = written(tmp_path / "shorter.json", shorter="cudaLaunchKernel")
+    assert taken(after, "cudaLaunchKernel") == pytest.approx(0.9 * taken(before, "cudaLaunchKernel"), rel=1e-4)
+    assert taken(after, "aten::mm") == taken(before, "aten::mm")
+
+
+def test_commands_take_turns_and_what_they_print_is_kept(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    program = "import pathlib, sys; pathlib.Path(sys.argv[1]).open('a').write(sys.argv[2]); print(sys.argv[2])"
+    commands = {name: [sys.executable, "-c", program, str(log), name] for name in "ab"}
+    runs = command.in_turns(2, commands)
+    assert log.read_text(encoding="utf-8") == "abab"
+    assert [(len(each.times), len(each.peaks), each.answer) for each in runs.values()] == [(2, 2, "a\n"), (2, 2, "b\n")]
+    assert all(value > 0 for each in runs.values() for value in each.times + each.peaks)
+    rows = command.beside("section", "what", runs)
+    assert [(each.what, each.unit) for each in rows] == [
+        ("what, beside b", "ns"),
+        ("what: memory, beside b", "B"),
+    ]
+
+
+def test_a_command_that_fails_is_an_error() -> None:
+    with pytest.raises(RuntimeError, match="ended with 3"):
+        command.Runs().add([sys.executable, "-c", "raise SystemExit(3)"])

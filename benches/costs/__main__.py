@@ -11,7 +11,21 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benches.costs import added, bridge, engine, files, imports, lifecycle, machine, recordings, scopes, table
+from benches.costs import (
+    added,
+    answers,
+    bridge,
+    engine,
+    files,
+    imports,
+    lifecycle,
+    machine,
+    merging,
+    page,
+    recordings,
+    scopes,
+    table,
+)
 from benches.costs.effort import Effort
 from benches.costs.library import MODULES
 
@@ -30,6 +44,10 @@ SECTIONS: dict[str, Callable[[Effort], Iterable[Row]]] = {
     "files": files.rows,
     "imports": imports.rows,
     "bridge": bridge.rows,
+    "summary": answers.summary_rows,
+    "diff": answers.diff_rows,
+    "merge": merging.rows,
+    "report": page.rows,
 }
 
 
@@ -67,7 +85,7 @@ def run(section: Callable[[Effort], Iterable[Row]], effort: Effort, rows: list[R
 def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m benches.costs", description=sys.modules["benches.costs"].__doc__)
-    parser.add_argument("--quick", action="store_true", help="a rough look, in three minutes")
+    parser.add_argument("--quick", action="store_true", help="a rough look, in five minutes")
     parser.add_argument("--only", metavar="SECTION", nargs="+", choices=SECTIONS, default=list(SECTIONS))
     parser.add_argument("--engine", metavar="FILE", type=Path, help="what the Rust benchmark has written")
     parser.add_argument("--out", metavar="FILE", type=Path, default=OUTPUT, help=f"for the figures; default {OUTPUT}")

@@ -56,9 +56,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class Goal:
-    """A limit for our figure, or for how many times PyTorch's is as large."""
+    """A limit for our figure, or for how many times as good as the peer's it is."""
 
     most: float | None = None
+    least: float | None = None
+    """Of a rate."""
     ratio: float | None = None
 
     def is_met(self, row: Row) -> bool | None:
@@ -67,6 +69,8 @@ class Goal:
             return None
         if self.most is not None:
             return significant(row.ours.median) <= significant(self.most)
+        if self.least is not None:
+            return significant(row.ours.median) >= significant(self.least)
         return row.ratio is not None and self.ratio is not None and row.ratio >= self.ratio
 
 
@@ -77,7 +81,7 @@ class Row:
     section: str
     what: str
     unit: str
-    """``ns``, ``B`` or ``%``."""
+    """``ns``, ``B`` or ``%``, of which less is better; ``B/s`` or ``/s``, of which more is."""
     ours: Figure | None = None
     peer: Figure | None = None
     goal: Goal | None = None
@@ -98,11 +102,17 @@ class Row:
         return self.section, self.what
 
     @property
+    def is_rate(self) -> bool:
+        """Say whether more is better."""
+        return self.unit.endswith("/s")
+
+    @property
     def ratio(self) -> float | None:
-        """Return how many times the peer's figure is as large as ours, if both are something."""
+        """Return how many times as good as the peer's figure ours is, if both are something."""
         if self.ours is None or self.peer is None or not (self.ours.is_something and self.peer.is_something):
             return None
-        return self.peer.median / self.ours.median
+        ratio = self.peer.median / self.ours.median
+        return 1 / ratio if self.is_rate else ratio
 
     def data(self) -> dict[str, Any]:
         """Return it for a file."""

@@ -17,6 +17,8 @@ SCALES = {
     "ns": (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0)),
     "B": (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)),
     "%": (("%", 1.0),),
+    "B/s": (("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3), ("B/s", 1.0)),
+    "/s": (("/s", 1.0),),
 }
 NOTHING = "-"
 
@@ -86,6 +88,8 @@ def goal(row: Row) -> str:
     verdict = {True: "ok", False: "missed", None: "unclear"}[row.goal.is_met(row)]
     if row.goal.most is not None:
         return f"<= {amount(row.goal.most, row.unit)}, {verdict}"
+    if row.goal.least is not None:
+        return f">= {amount(row.goal.least, row.unit)}, {verdict}"
     return f"ratio >= {row.goal.ratio:g}, {verdict}"
 
 

@@ -1,0 +1,1 @@
+"""Programs for the environment that has what reads traces: pandas, HolisticTraceAnalysis, a browser."""
