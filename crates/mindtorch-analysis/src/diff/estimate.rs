@@ -35,7 +35,7 @@ impl Estimate {
             low: shifted.low / base,
             high: shifted.high / base,
             p_value: rank_test(&a, &b),
-            own_noise: own_noise(adjusted, base, options),
+            own_noise: own_noise(adjusted, options),
         })
     }
 }
@@ -46,18 +46,23 @@ const SEVERAL: usize = 3;
 const ERRORS: f64 = 3.0;
 
 /// Of few recordings, what the earlier half of a side differs by from the later. Of several, what their medians differ by.
-fn own_noise(samples: &Samples, base: f64, options: &DiffOptions) -> f64 {
+/// Each as a part of what that side takes: what takes many times as long varies by many times as much, and that hides nothing.
+fn own_noise(samples: &Samples, options: &DiffOptions) -> f64 {
     let sides = samples.sides();
     if sides.iter().any(|side| side.len() < SEVERAL) {
         let drift = |side| {
             let (earlier, later) = halves(side);
-            shift(&earlier, &later, options.confidence).map_or(0.0, |moved| moved.estimate.abs() / base)
+            let moved = shift(&earlier, &later, options.confidence);
+            moved.map_or(0.0, |moved| moved.estimate.abs() / median(&pooled(side)))
         };
         return sides.into_iter().map(drift).fold(0.0, f64::max);
     }
-    let medians = sides.map(|side| side.iter().map(|blocks| median(blocks)).collect::<Vec<_>>());
-    let squared_errors = medians.map(|medians| spread(&medians, median(&medians)).powi(2) / medians.len() as f64);
-    ERRORS * squared_errors.iter().sum::<f64>().sqrt() / base
+    let squared_errors = sides.map(|side| {
+        let medians: Vec<f64> = side.iter().map(|blocks| median(blocks)).collect();
+        let middle = median(&medians);
+        (spread(&medians, middle) / middle).powi(2) / medians.len() as f64
+    });
+    ERRORS * squared_errors.iter().sum::<f64>().sqrt()
 }
 
 /// Fewer estimates than these say nothing of how far estimates lie from each other.
@@ -76,4 +81,37 @@ pub(super) fn noise_between_recordings(changes: &[f64], recordings: usize) -> f6
     }
     let unlike = if recordings < SEVERAL { UNLIKE } else { UNLIKE_IN_SEVERAL };
     unlike * (1.0 + 2.0 / (changes.len() as f64).sqrt()) * spread(changes, 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A recording that takes about `level`, and `drift` times as much in its later half.
+    fn blocks(level: f64, drift: f64) -> Vec<f64> {
+        (0..24)
+            .map(|block| level * (1.0 + 0.01 * f64::from(block % 5)) * if block < 12 { 1.0 } else { drift })
+            .collect()
+    }
+
+    fn estimate(a: &[Vec<f64>], b: &[Vec<f64>]) -> Estimate {
+        let samples = Samples { a: a.to_vec(), b: b.to_vec() };
+        Estimate::of(&samples, &samples, &DiffOptions::default()).unwrap()
+    }
+
+    #[test]
+    fn a_change_that_is_no_larger_than_the_drift_of_a_side_is_noise() {
+        let small = estimate(&[blocks(100.0, 1.0)], &[blocks(100.0, 1.3)]);
+        assert!(small.change > 0.1 && small.change < small.own_noise, "{small:?}");
+    }
+
+    #[test]
+    fn what_takes_many_times_as_long_may_drift_by_as_much() {
+        for recordings in [1, 3] {
+            let b: Vec<Vec<f64>> = (0..recordings).map(|more| blocks(2000.0 * f64::from(1 + more), 4.0)).collect();
+            let a = vec![blocks(100.0, 1.0); recordings as usize];
+            let large = estimate(&a, &b);
+            assert!(large.change > 10.0 && large.own_noise < large.change / 3.0, "{large:?}");
+        }
+    }
 }

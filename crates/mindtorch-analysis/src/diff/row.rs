@@ -37,7 +37,8 @@ pub struct Change {
     pub interval: [f64; 2],
     /// The chance of such a difference if nothing had changed: by Mann and Whitney's test, corrected for the number of keys.
     pub p_value: f64,
-    /// What it has to exceed: what halves of one side differ by, and how far keys that did not change lie apart.
+    /// What it has to exceed: what halves of one side differ by, or its recordings, as a part of the time on that side, and how
+    /// far keys that did not change lie apart.
     pub noise: f64,
     /// What it says.
     pub verdict: Verdict,
