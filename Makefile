@@ -9,6 +9,8 @@ TORCH_VENV := .venv-torch
 TORCH_VERSIONS := 2.6 2.10
 READERS_VENV := .venv-readers
 BENCH_OUTPUT := bench-output
+# What the Rust benchmark writes; it is not among the sections that BENCH="--only SECTION..." names.
+ENGINE := $(if $(filter --only,$(BENCH)),,$(BENCH_OUTPUT)/engine.json)
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := $(VENV)/bin
@@ -65,8 +67,8 @@ count-python: $(VENV)/.installed ## Count the instructions that an event takes i
 
 bench: $(TORCH_VENV)/.installed $(READERS_VENV)/.installed ## Measure the profiler and mtprof beside PyTorch's and others, in some 32 minutes; BENCH=--quick: in 6.
 	mkdir -p $(BENCH_OUTPUT)
-	$(CARGO) bench -p mindtorch-benches -- $(filter --quick,$(BENCH)) --json "$(CURDIR)/$(BENCH_OUTPUT)/engine.json" >&2
-	$(TORCH_VENV)/bin/python -m benches.costs --engine $(BENCH_OUTPUT)/engine.json --out $(BENCH_OUTPUT)/costs.json $(BENCH)
+	$(if $(ENGINE),$(CARGO) bench -p mindtorch-benches -- $(filter --quick,$(BENCH)) --json "$(CURDIR)/$(ENGINE)" >&2)
+	$(TORCH_VENV)/bin/python -m benches.costs $(ENGINE:%=--engine %) --out $(BENCH_OUTPUT)/costs.json $(BENCH)
 
 bench-runtime: $(TORCH_VENV)/.installed ## Measure operators and training beside PyTorch.
 	KINETO_LOG_LEVEL=6 $(TORCH_VENV)/bin/python benches/runtime.py
