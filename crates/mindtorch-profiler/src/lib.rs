@@ -102,6 +102,7 @@ mod inputs;
 mod intern;
 mod load;
 mod macros;
+mod markup;
 mod names;
 mod overhead;
 mod quiet;
@@ -135,6 +136,7 @@ pub use flops::flops;
 pub use inputs::{Input, Inputs, InputsEncoder, float_text};
 pub use load::LoadError;
 pub use macros::CallSite;
+pub use markup::markup_text;
 pub use names::{Name, Stack};
 pub use overhead::{Calibration, EventCost, Overhead, Sample};
 pub use recorder::{

@@ -7,6 +7,7 @@
 use crate::base64;
 use crate::contents::Contents;
 use crate::pack::{PackedColumn, deflate};
+use mindtorch_profiler::markup_text;
 use std::io::{self, Write};
 
 /// The page, with places for the title, the style, the data and the script, in this order.
@@ -49,7 +50,7 @@ pub(crate) fn write(contents: &Contents, columns: &[(&str, PackedColumn)], out: 
         before
     };
     out.write_all(up_to("{{title}}").as_bytes())?;
-    out.write_all(escaped(&contents.title).as_bytes())?;
+    out.write_all(markup_text(&contents.title).as_bytes())?;
     out.write_all(up_to("{{style}}").as_bytes())?;
     out.write_all(STYLE.as_bytes())?;
     out.write_all(up_to("{{data}}").as_bytes())?;
@@ -110,10 +111,6 @@ fn declared(declaration: &str) -> Option<&str> {
     declaration.split(|letter| !names(letter)).find(|word| !word.is_empty() && is_before(word))
 }
 
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,10 +134,5 @@ mod tests {
             }
             assert!(!source.contains("</script"), "{name}.js would end the element that it is in");
         }
-    }
-
-    #[test]
-    fn titles_are_text() {
-        assert_eq!(escaped("<a & b>"), "&lt;a &amp; b&gt;");
     }
 }

@@ -1,6 +1,7 @@
 //! The table for a page: a notebook shows it.
 
 use super::Layout;
+use crate::markup::markup_text;
 use crate::stats::Average;
 use std::fmt::Write as _;
 
@@ -16,13 +17,13 @@ pub(super) fn write(layout: &Layout<'_>) -> String {
     let mut html = String::from(STYLE);
     for header in layout.headers() {
         html += "<p>";
-        push_text(&mut html, header);
+        html += &markup_text(header);
         html += "</p>";
     }
     html += "<table class=\"mindtorch-table\"><thead><tr>";
     for (place, column) in layout.columns.iter().enumerate() {
         let _ = write!(html, "<th{}>", class(place == 0 || column.is_left_aligned));
-        push_text(&mut html, &column.heading);
+        html += &markup_text(&column.heading);
         html += "</th>";
     }
     html += "</tr></thead><tbody>";
@@ -31,7 +32,7 @@ pub(super) fn write(layout: &Layout<'_>) -> String {
         push_name(&mut html, row, &(layout.columns[0].cell)(row));
         for column in &layout.columns[1..] {
             let _ = write!(html, "<td{}>", class(column.is_left_aligned));
-            push_text(&mut html, (column.cell)(row).trim());
+            html += &markup_text((column.cell)(row).trim());
             if column.is_left_aligned {
                 push_deeper_frames(&mut html, row);
             }
@@ -40,7 +41,7 @@ pub(super) fn write(layout: &Layout<'_>) -> String {
         html += "</tr>";
     }
     html += "</tbody></table><pre>";
-    push_text(&mut html, &layout.footer());
+    html += &markup_text(&layout.footer());
     html += "</pre>";
     html
 }
@@ -48,34 +49,21 @@ pub(super) fn write(layout: &Layout<'_>) -> String {
 /// The name, cut as in the text, and whole for who points at it.
 fn push_name(html: &mut String, row: &Average, shown: &str) {
     html.push_str("<td class=\"left\" title=\"");
-    push_text(html, &row.key);
+    html.push_str(&markup_text(&row.key));
     html.push_str("\">");
-    push_text(html, shown);
+    html.push_str(&markup_text(shown));
     html.push_str("</td>");
 }
 
 fn push_deeper_frames(html: &mut String, row: &Average) {
     for frame in row.stack.iter().skip(1) {
         html.push_str("<br>");
-        push_text(html, &frame.text());
+        html.push_str(&markup_text(&frame.text()));
     }
 }
 
 fn class(is_left: bool) -> &'static str {
     if is_left { " class=\"left\"" } else { "" }
-}
-
-/// What a trace says is text, whatever it looks like.
-fn push_text(html: &mut String, text: &str) {
-    for character in text.chars() {
-        match character {
-            '&' => html.push_str("&amp;"),
-            '<' => html.push_str("&lt;"),
-            '>' => html.push_str("&gt;"),
-            '"' => html.push_str("&quot;"),
-            _ => html.push(character),
-        }
-    }
 }
 
 #[cfg(test)]
