@@ -25,7 +25,7 @@ pub use budget::{
     Budget, BudgetError, Bytes, Checked, EventBudget, IdleBudget, MemoryBudget, Nanoseconds, OpBudget, Part, StepBudget,
 };
 pub use device_time::{DeviceTime, Gap, HostPart};
-pub use diff::{Change, Diff, DiffOptions, DiffRow, Side, Speed, StepRow, Verdict};
+pub use diff::{Change, Diff, DiffLine, DiffOptions, DiffRow, Headline, Side, Speed, StepRow, Verdict};
 pub use findings::{Evidence, Fact, Finding, findings, slow_steps};
 pub use host_time::{HostTime, main_thread};
 pub use memory_peak::{MemoryPart, MemoryPeak, device_name};

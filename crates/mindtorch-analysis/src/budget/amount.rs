@@ -93,9 +93,11 @@ impl fmt::Display for Bytes {
     }
 }
 
+/// With its sign if that is asked for: `{:+}`.
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.1} %", self.0 * 100.0)
+        let percent = self.0 * 100.0;
+        if f.sign_plus() { write!(f, "{percent:+.1} %") } else { write!(f, "{percent:.1} %") }
     }
 }
 
@@ -124,5 +126,6 @@ mod tests {
         assert_eq!(Bytes(1_610_612_736.0).to_string(), "1.50 GiB");
         assert_eq!(Bytes(100.0).to_string(), "100 B");
         assert_eq!(Part(0.125).to_string(), "12.5 %");
+        assert_eq!(format!("{:+} {:+}", Part(0.125), Part(-0.02)), "+12.5 % -2.0 %");
     }
 }

@@ -4,10 +4,12 @@ mod estimate;
 mod options;
 mod row;
 mod samples;
+mod shown;
 mod speed;
 
 pub use options::DiffOptions;
 pub use row::{Change, DiffRow, Side, StepRow, Verdict};
+pub use shown::{DiffLine, Headline};
 pub use speed::Speed;
 
 use crate::recording::{By, Key, KeySamples, PerStep, Recording, Totals};

@@ -1,6 +1,5 @@
 //! `mtprof check`: whether a program is within its budget, and no slower than it was.
 
-use crate::commands::speed::time_for_everything;
 use crate::console::Console;
 use crate::error::Error;
 use crate::{NO, OK, recordings};
@@ -103,7 +102,7 @@ fn slower(diff: &Diff) -> Vec<String> {
             None => format!("{found} {b}"),
             Some(speed) => {
                 let at_equal_speed = Nanoseconds(change.a_ns + change.change_ns);
-                let took = time_for_everything(&speed);
+                let took = speed.words();
                 format!(
                     "{found} {at_equal_speed} at equal speed of the {on} ({b} as measured, but the {on} took {took})"
                 )

@@ -12,7 +12,6 @@ mod names;
 mod ranks;
 mod recover;
 mod report;
-mod speed;
 mod summary;
 mod view;
 mod waits;
