@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import sync_playwright
 from tests.readers import programs
+from tests.readers.report_page import Report
 
 import mindtorch_v2
 
@@ -111,6 +112,16 @@ def page(browser: Browser, serve: Servers) -> Iterator[Page]:
     yield page
     context.close()
     assert thrown == []
+
+
+@pytest.fixture
+def report(page: Page) -> Iterator[Report]:
+    """A page that has nothing to complain about and asks for nothing but itself."""
+    report = Report(page)
+    yield report
+    assert report.complaints == []
+    assert [url for url in report.requests if not url.startswith(("file:", "data:"))] == []
+    assert len([url for url in report.requests if url.startswith("file:")]) == 1
 
 
 class Servers:

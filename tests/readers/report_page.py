@@ -23,6 +23,11 @@ HOSTILE = [
     "__proto__",
 ]
 
+# How long the steps of a training are, in microseconds.
+STEPS = [100.0, 100.0, 100.0, 100.0, 100.0, 300.0]
+
+MINUS = "\N{MINUS SIGN}"
+
 Event = dict[str, Any]
 
 
@@ -75,6 +80,31 @@ def made(page: Path, *traces: Path, options: tuple[str, ...] = ()) -> Path:
     """The page that the command makes of traces."""
     subprocess.run([MTPROF, "report", *traces, "-o", page, "--quiet", *options], check=True, stdout=subprocess.PIPE)
     return page
+
+
+def told(*arguments: str | Path) -> str:
+    """What the command says."""
+    return subprocess.run([MTPROF, *arguments], check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
+
+
+def seconds_text(nanoseconds: float) -> str:
+    """A time as the page shows it."""
+    size, unit = next(
+        ((size, unit) for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")) if abs(nanoseconds) >= size), (1, "ns")
+    )
+    scaled = nanoseconds / size
+    digits = 0 if size == 1 else 3 if abs(scaled) < 10 else 2 if abs(scaled) < 100 else 1
+    return f"{scaled:.{digits}f} {unit}" if nanoseconds else "0"
+
+
+def signed_text(number: float, size: str) -> str:
+    """What has a sign, as the page shows it."""
+    return f"{MINUS if number < 0 else '+'}{size}"
+
+
+def percent_text(part: float) -> str:
+    """A part with its sign as the page shows it."""
+    return signed_text(part, f"{abs(100 * part):.1f} %")
 
 
 @dataclass

@@ -7,46 +7,30 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.readers.conftest import CUDA
-from tests.readers.report_page import HOSTILE, Report, made, span, training, written
+from tests.readers.report_page import HOSTILE, STEPS, Report, made, span, training, written
 
 from mindtorch_v2.profiler import Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
-
-    from playwright.sync_api import Page
-
-STEPS = [100.0, 100.0, 100.0, 100.0, 100.0, 300.0]
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Pages of a training, of what changed in it, of two ranks, and of names that nobody should give."""
+    """Pages of a training, of two ranks, and of names that nobody should give."""
     directory = tmp_path_factory.mktemp("reports")
     before = written(directory / "before.json", training(STEPS))
-    after = written(directory / "after.json", training([150.0] * 6, slower=1.5))
     later = written(directory / "rank1.json", training(STEPS), base_us=1_760_000_000_000_100)
     names = written(directory / "names.json", [span(name, 10 * at, 9) for at, name in enumerate(HOSTILE)])
     many = [span(f"op {at % 7}", at * 2, 1 + at % 3 * 0.4) for at in range(30_000)]
     return {
         "training": made(directory / "training.html", before),
-        "diff": made(directory / "diff.html", before, after, options=("--diff",)),
         "ranks": made(directory / "ranks.html", before, later),
         "names": made(directory / "names.html", names),
         "many": made(directory / "many.html", written(directory / "many.json", many)),
         "nothing": made(directory / "nothing.html", written(directory / "nothing.json", [])),
     }
-
-
-@pytest.fixture
-def report(page: Page) -> Iterator[Report]:
-    """A page that has nothing to complain about and asks for nothing but itself."""
-    report = Report(page)
-    yield report
-    assert report.complaints == []
-    assert [url for url in report.requests if not url.startswith(("file:", "data:"))] == []
-    assert len([url for url in report.requests if url.startswith("file:")]) == 1
 
 
 def test_a_trace_opens_with_what_to_look_at_first(report: Report, files: dict[str, Path], screenshots: Path) -> None:
@@ -278,30 +262,6 @@ def test_steps_are_bars_that_lead_to_them(report: Report, files: dict[str, Path]
     report.page.keyboard.press("Enter")
     assert report.range == (500_000, 800_000)
     report.page.screenshot(path=screenshots / "report-steps.png")
-
-
-def test_what_changed_is_a_table_of_its_own(report: Report, files: dict[str, Path], screenshots: Path) -> None:
-    report.open(files["diff"])
-    assert report.page.locator("#labels .process").all_inner_texts() == ["before", "after"]
-    rows = report.table("diff")
-    linear = rows["aten::linear"]
-    assert (linear["Total before"], linear["Total after"], linear["Change of total"]) == (
-        "180.0 µs",
-        "270.0 µs",
-        "+90.00 µs",
-    )
-    assert (linear["Self before"], linear["Self after"], linear["Change of self"], linear["%"]) == (
-        "60.00 µs",
-        "90.00 µs",
-        "+30.00 µs",
-        "+50.0 %",
-    )
-    assert rows["aten::item"]["Change of total"] == "0"
-    # Both begin at their own beginning.
-    assert report.ask("report.model.processes.map((process) => process.offset_ns)") == [0, 0]
-    report.page.get_by_label("a step").check()
-    assert report.table("diff")["aten::linear"]["Total after"] == "45.00 µs"
-    report.page.screenshot(path=screenshots / "report-diff.png")
 
 
 def test_ranks_are_on_one_axis(report: Report, files: dict[str, Path], screenshots: Path) -> None:

@@ -1,5 +1,6 @@
 //! What a page is told, besides columns. It is JSON in the page; `page/data.js` reads it.
 
+use crate::difference::Difference;
 use crate::pack::{Level, MemoryRows, NameRow, Placed, Row};
 use mindtorch_analysis::{Finding, Step};
 use serde::Serialize;
@@ -8,8 +9,8 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 pub(crate) struct Contents {
     pub(crate) title: String,
-    /// Whether two traces are compared.
-    pub(crate) is_diff: bool,
+    /// What changed, if two traces are compared.
+    pub(crate) difference: Option<Difference>,
     pub(crate) duration_ns: u64,
     pub(crate) events: usize,
     pub(crate) kinds: &'static [&'static str],

@@ -6,6 +6,7 @@
 
 mod base64;
 mod contents;
+mod difference;
 mod pack;
 mod page;
 mod report;

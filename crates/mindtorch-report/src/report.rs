@@ -1,6 +1,7 @@
 //! The report, until it is written.
 
 use crate::contents::{Contents, FindingRow, Process, StepRow};
+use crate::difference::Difference;
 use crate::pack::{Events, Kind, Texts, category_names, memory_rows};
 use crate::page;
 use mindtorch_analysis::{findings, slow_steps, steps};
@@ -35,7 +36,8 @@ impl<'a> Report<'a> {
         Self::default()
     }
 
-    /// A report of what changed from one trace to another. Each begins at its own beginning.
+    /// A report of what changed from one trace to another, as [`mindtorch_analysis::Diff`] tells it. Each begins at its own
+    /// beginning.
     pub fn diff(before: (&str, &'a Trace), after: (&str, &'a Trace)) -> Self {
         let report = Self::new().trace(before.0, before.1).trace(after.0, after.1);
         Self { is_diff: true, ..report }
@@ -95,7 +97,7 @@ impl<'a> Report<'a> {
         let (rows, levels, columns) = events.pack();
         let contents = Contents {
             title: self.heading(),
-            is_diff: self.is_diff,
+            difference: self.difference(),
             duration_ns: processes.iter().map(|process| process.offset_ns + process.duration_ns).max().unwrap_or(0),
             events: count,
             kinds: &Kind::LABELS,
@@ -112,6 +114,13 @@ impl<'a> Report<'a> {
             memory,
         };
         page::write(&contents, &columns, &mut BufWriter::with_capacity(1 << 16, out))
+    }
+
+    fn difference(&self) -> Option<Difference> {
+        match self.traces[..] {
+            [(_, before), (_, after)] if self.is_diff => Some(Difference::between(before, after)),
+            _ => None,
+        }
     }
 
     fn heading(&self) -> String {

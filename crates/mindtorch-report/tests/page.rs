@@ -1,6 +1,7 @@
 //! The file that a report is.
 
 use flate2::read::DeflateDecoder;
+use mindtorch_analysis::{By, Diff, DiffOptions};
 use mindtorch_profiler::Trace;
 use mindtorch_report::Report;
 use serde_json::Value;
@@ -111,4 +112,42 @@ fn a_file_is_there_whole_or_not_at_all() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), written(&report));
     let error = report.export(directory.path().join("none/report.html")).unwrap_err();
     assert!(error.to_string().contains("none/report.html"), "{error}");
+}
+
+/// A trace of steps, in each of which two operators take so long.
+fn steps(count: u64, lengths_us: [u64; 2]) -> Trace {
+    let event = |category: &str, name: &str, start: u64, length: u64| serde_json::json!({"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": start, "dur": length});
+    let step = |number: u64| {
+        let start = 1_000 * number;
+        [
+            event("user_annotation", &format!("ProfilerStep#{number}"), start, 1_000),
+            event("cpu_op", "aten::mm", start + 1, lengths_us[0] + number % 3),
+            event("cpu_op", "aten::exp", start + 500, lengths_us[1] + number % 2),
+        ]
+    };
+    let events: Vec<Value> = (0..count).flat_map(step).collect();
+    Trace::read(serde_json::json!({ "traceEvents": events }).to_string().as_bytes()).unwrap()
+}
+
+#[test]
+fn what_changed_is_told_as_the_analysis_tells_it() {
+    let (before, after, few) = (steps(24, [200, 100]), steps(24, [200, 300]), steps(3, [200, 300]));
+    let told = Diff::between(&before, &after, By::Op, &DiffOptions::default());
+    let page = contents(&written(&Report::diff(("a", &before), ("b", &after))));
+    let difference = &page["difference"];
+    assert_eq!(
+        (&difference["is_tested"], &difference["headline"]["verdict"]),
+        (&true.into(), &told.headline().verdict.into())
+    );
+    let rows = difference["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), told.rows.len());
+    for (row, told) in rows.iter().zip(&told.rows) {
+        assert_eq!((&row["name"], &row["verdict"]), (&told.key.name.as_str().into(), &told.verdict.word().into()));
+        assert_eq!(row["effect_ns"].as_f64(), Some(told.effect_ns));
+        assert_eq!(row["interval"], serde_json::json!(told.told().map(|change| change.interval)));
+    }
+    assert_eq!(rows.iter().find(|row| row["name"] == "aten::exp").unwrap()["verdict"], "slower");
+    let page = contents(&written(&Report::diff(("a", &before), ("b", &few))));
+    assert_eq!(page["difference"]["is_tested"], false);
+    assert!(contents(&written(&Report::new().trace("a", &before).trace("b", &after)))["difference"].is_null());
 }

@@ -74,7 +74,7 @@ function panelsOf(state, colours, search) {
   const parts = { "panel-findings": null, "panel-table": new Table(state, search), "panel-flame": new Flame(state, colours, search) };
   if (contents.memory.length > 0) parts["panel-memory"] = new Memory(state, colours);
   if (contents.steps.length > 0) parts["panel-steps"] = new Steps(state, colours);
-  if (contents.is_diff) parts["panel-diff"] = new Diff(state, search);
+  if (contents.difference) parts["panel-diff"] = new Diff(state, search);
   return parts;
 }
 
@@ -97,7 +97,7 @@ async function begin() {
     tabs.show("panel-memory");
     parts["panel-memory"].show(finding);
   });
-  tabs.show(model.contents.is_diff ? "panel-diff" : "panel-findings");
+  tabs.show(model.contents.difference ? "panel-diff" : "panel-findings");
   timeline.paint();
   // For tests, which cannot read a picture. The page's only global.
   window.mindtorchReport = Object.freeze({ model, state, timeline, search, parts, drawnAt: performance.now() });

@@ -27,7 +27,7 @@ export class Search {
 
   look() {
     const wanted = this.input.value.trim().toLowerCase();
-    const found = wanted ? Uint8Array.from(this.lowered, (name) => Number(name.includes(wanted))) : null;
+    const found = wanted ? Uint8Array.from(this.lowered, (name) => Number(hasParts(name, wanted.split("*")))) : null;
     this.total = found ? this.counts.reduce((total, count, name) => total + (found[name] ? count : 0), 0) : 0;
     this.state.search(found);
     this.say();
@@ -94,4 +94,15 @@ export class Search {
     }
     return best;
   }
+}
+
+/** Whether a text has all parts, one after the other: `*` is any text, and names that differ by a number are shown with one. */
+function hasParts(text, parts) {
+  let from = 0;
+  for (const part of parts) {
+    const at = text.indexOf(part, from);
+    if (at < 0) return false;
+    from = at + part.length;
+  }
+  return true;
 }

@@ -24,6 +24,13 @@ export class Groups {
       }
       return numbers.get(id);
     });
+    this.shades = model.shades;
+  }
+
+  /** What a group is called, and its colour. @param {number} group */
+  nameOf(group) {
+    const { text, name } = this.list[group];
+    return { text, shade: this.shades[name] };
   }
 }
 

@@ -1,22 +1,23 @@
 // The table: what names add up to, of all or of what is selected. Sorted by any column, filtered by text and row.
-import { heading, nameCell, Sorting } from "./columns.js";
 import { byId, make } from "./dom.js";
+import { NameTable } from "./name_table.js";
 import { Groups, sums } from "./sums.js";
 import { bytesText, countText, percentText, timeText } from "./text.js";
-
-/** Rows that are shown before someone asks for all. */
-const FIRST = 200;
 
 export class Table {
   /** @param {import("./state.js").State} state @param {import("./search.js").Search} search */
   constructor(state, search) {
-    Object.assign(this, { state, search, model: state.model });
+    Object.assign(this, { state, model: state.model });
     this.groups = new Groups(this.model);
-    this.sorting = new Sorting("own");
-    this.showsAll = false;
-    this.columns = this.chosenColumns();
-    this.filter = byId("table-filter");
-    this.filter.addEventListener("input", () => this.show());
+    this.table = new NameTable({
+      id: "table",
+      columns: this.chosenColumns(),
+      sortedBy: "own",
+      nameOf: ({ group }) => this.groups.nameOf(group),
+      find: (text) => search.find(text),
+    });
+    const filter = byId("table-filter");
+    filter.addEventListener("input", () => this.table.filter(filter.value));
     this.rowChoice = byId("table-row");
     this.placeRowChoice();
     this.rowChoice.addEventListener("change", () => this.update());
@@ -28,11 +29,10 @@ export class Table {
     const { model } = this;
     const time = (key, title, help) => ({ key, title, help, text: (sum) => timeText(sum[key]), value: (sum) => sum[key] });
     return [
-      { key: "name", title: "Name", value: (sum) => this.groups.list[sum.group].text, isText: true },
-      { key: "kind", title: "Kind", value: (sum) => model.contents.kinds[this.groups.list[sum.group].kind], isText: true },
+      { key: "kind", title: "Kind", value: (sum) => model.contents.kinds[this.groups.list[sum.group].kind], isText: true, tone: () => "muted" },
       { key: "count", title: "Count", help: "How many there are", text: (sum) => countText(sum.count), value: (sum) => sum.count },
       time("own", "Self", "Without what is within them"),
-      { key: "share", title: "Self %", help: "Of the self time of all rows of this table", text: (sum) => percentText(sum.own, this.own), value: (sum) => sum.own },
+      { key: "share", title: "Self %", help: "Of the self time of all rows of this table", value: (sum) => sum.own, cell: (sum) => this.shareCell(sum) },
       time("total", "Total", "With what is within them"),
       { key: "average", title: "Average", help: "Total time by count", text: (sum) => timeText(sum.total / sum.count), value: (sum) => sum.total / sum.count },
       time("longest", "Longest", "The longest of them"),
@@ -73,55 +73,18 @@ export class Table {
   refresh() {
     if (!this.isStale) return;
     this.isStale = false;
-    this.sums = sums(this.model, this.groups, this.state.range, this.rows());
-    this.own = this.sums.reduce((own, sum) => own + sum.own, 0);
-    this.show();
-  }
-
-  /** What is shown, in order. */
-  listed() {
-    const wanted = this.filter.value.trim().toLowerCase();
-    const texts = (sum) => `${this.groups.list[sum.group].text} ${this.model.contents.kinds[this.groups.list[sum.group].kind]}`;
-    return this.sorting.sorted(this.sums.filter((sum) => texts(sum).toLowerCase().includes(wanted)), this.columns);
-  }
-
-  show() {
-    const listed = this.listed();
-    const shown = this.showsAll ? listed : listed.slice(0, FIRST);
     const { range } = this.state;
+    this.sums = sums(this.model, this.groups, range, this.rows());
+    this.own = this.sums.reduce((own, sum) => own + sum.own, 0);
     byId("table-scope").textContent = range
       ? `Selected: ${timeText(range.end - range.start)} from ${timeText(range.start)}. Times are those within it.`
       : "All of the recording. Shift and drag in the timeline to select a part of it.";
-    const more = make("button", { class: "more", onclick: () => this.showEverything() }, `Show all ${countText(listed.length)} rows`);
-    byId("table-body").replaceChildren(
-      make("table", { class: "numbers" }, this.heading(), make("tbody", {}, ...shown.map((sum) => this.line(sum)))),
-      ...(shown.length < listed.length ? [more] : []),
-      ...(listed.length === 0 ? [make("p", { class: "empty" }, "Nothing here has such a name.")] : []),
-    );
-  }
-
-  showEverything() {
-    this.showsAll = true;
-    this.show();
-  }
-
-  heading() {
-    return heading(this.columns, this.sorting, (key) => {
-      this.show();
-      byId("table-body").querySelector(`[data-column="${key}"]`).focus();
-    });
+    this.table.fill(this.sums);
   }
 
   /** @param {import("./sums.js").Sum} sum */
-  line(sum) {
-    const { text, kind, name } = this.groups.list[sum.group];
-    const find = () => this.search.find(text);
-    return make("tr", {}, ...this.columns.map((column) => {
-      if (column.key === "name") return nameCell(text, this.model.shades[name], find);
-      if (column.key === "kind") return make("td", { class: "text muted" }, this.model.contents.kinds[kind]);
-      if (column.key !== "share") return make("td", {}, column.text(sum));
-      const bar = make("i", { class: "bar", style: `width:${this.own > 0 ? (100 * sum.own) / this.own : 0}%` });
-      return make("td", { class: "share" }, bar, make("span", {}, column.text(sum)));
-    }));
+  shareCell(sum) {
+    const bar = make("i", { class: "bar", style: `width:${this.own > 0 ? (100 * sum.own) / this.own : 0}%` });
+    return make("td", { class: "share" }, bar, make("span", {}, percentText(sum.own, this.own)));
   }
 }

@@ -32,12 +32,22 @@ export function countText(count) {
 
 /** @param {number} part @param {number} whole */
 export function percentText(part, whole) {
-  return whole > 0 ? `${((100 * part) / whole).toFixed(1)} %` : "";
+  return whole > 0 ? partText(part / whole) : "";
 }
 
 /** A change with its sign. @param {number} change @param {(size: number) => string} text */
 export function signedText(change, text) {
   return change === 0 ? "0" : `${change > 0 ? "+" : "−"}${text(Math.abs(change))}`;
+}
+
+/** @param {number} part of 1 */
+export function partText(part) {
+  return `${(100 * part).toFixed(1)} %`;
+}
+
+/** A part with its sign, as `mtprof diff` writes it, but for the minus. @param {number} part of 1 */
+export function signedPartText(part) {
+  return `${part < 0 ? "−" : "+"}${partText(Math.abs(part))}`;
 }
 
 /** A tick of the ruler: as many digits as the distance of ticks needs. @param {number} ns @param {number} distance */
