@@ -41,6 +41,19 @@ def kernel(name: str, start: float, length: float, correlation: int, category: s
     return span(name, start, length, category, 7, device=0, stream=7, correlation=correlation)
 
 
+def mark(name: str, at: float, thread: int = 1) -> Event:
+    return {"ph": "i", "s": "t", "name": name, "pid": 1, "tid": thread, "ts": at}
+
+
+def counter(name: str, at: float, **values: float) -> Event:
+    return {"ph": "C", "name": name, "pid": 1, "tid": 1, "ts": at, "args": values}
+
+
+def allocation(address: int, size: int, at: float, total: int) -> Event:
+    arguments = {"Addr": address, "Bytes": size, "Total Allocated": total, "Device Type": 0, "Device Id": -1}
+    return {**mark("[memory]", at), "cat": "cpu_instant_event", "args": arguments}
+
+
 def training(step_lengths: list[float], slower: float = 1.0) -> list[Event]:
     """Steps, in each of which ``forward`` has two operators that launch kernels, and ``aten::item`` waits for them."""
     events = []
@@ -165,6 +178,26 @@ class Report:
         box = self.page.locator("#canvas").bounding_box()
         assert box is not None
         return box["x"] + x, box["y"] + y
+
+    def point(self, event: int) -> str:
+        """What the page says when the mouse is at an event."""
+        self.page.mouse.move(*self.place(event))
+        return self.page.locator("#tip").inner_text()
+
+    def column(self, x: float, top: float, height: int) -> list[tuple[int, ...]]:
+        """The colours that the timeline has in a column of pixels, from a place of the screen downwards."""
+        box = self.page.locator("#canvas").bounding_box()
+        assert box is not None
+        copied = """(() => {
+          report.timeline.paint();
+          const { canvas } = report.timeline;
+          const copy = new OffscreenCanvas(canvas.width, canvas.height);
+          const context = copy.getContext("2d", { willReadFrequently: true });
+          context.drawImage(canvas, 0, 0);
+          return [...context.getImageData(...argument).data];
+        })()"""
+        data = self.ask(copied, [int(x - box["x"]), round(top - box["y"]), 1, height])
+        return [tuple(data[at : at + 3]) for at in range(0, len(data), 4)]
 
     def x(self, time_ns: float) -> float:
         """Where a time is on the screen."""

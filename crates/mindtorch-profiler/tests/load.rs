@@ -418,6 +418,9 @@ fn events_come_in_any_order_and_of_any_kind() {
     let counters: Vec<(&str, u64, f64)> = trace.counters().collect();
     assert_eq!(counters, [("queue", 1_000, 2.5), ("memory.used", 1_000, 1.0), ("memory.free", 1_000, 3.0)]);
     assert_eq!(trace.marks().collect::<Vec<_>>(), [("mark", 3_000)]);
+    let on_threads: Vec<(u64, &str, u64)> =
+        trace.thread_marks().map(|(thread, name, at)| (thread.os_id, name, at)).collect();
+    assert_eq!(on_threads, [(1, "mark", 3_000)]);
     // The asynchronous one, the one without a time, and the end of nothing.
     assert_eq!(trace.skipped_events(), 3);
 }

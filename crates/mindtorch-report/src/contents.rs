@@ -1,7 +1,7 @@
 //! What a page is told, besides columns. It is JSON in the page; `page/data.js` reads it.
 
 use crate::difference::Difference;
-use crate::pack::{Level, MemoryRows, NameRow, Placed, Row};
+use crate::pack::{CounterRow, Level, MemoryRows, NameRow, Placed, Row};
 use mindtorch_analysis::{Finding, Step};
 use serde::Serialize;
 
@@ -25,6 +25,7 @@ pub(crate) struct Contents {
     pub(crate) findings: Vec<FindingRow>,
     pub(crate) categories: Vec<&'static str>,
     pub(crate) memory: Vec<MemoryRows>,
+    pub(crate) counters: Vec<CounterRow>,
 }
 
 /// A trace.

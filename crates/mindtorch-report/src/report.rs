@@ -2,7 +2,7 @@
 
 use crate::contents::{Contents, FindingRow, Process, StepRow};
 use crate::difference::Difference;
-use crate::pack::{Events, Kind, Texts, category_names, memory_rows};
+use crate::pack::{Counters, Events, Kind, Texts, category_names, memory_rows};
 use crate::page;
 use mindtorch_analysis::{findings, slow_steps, steps};
 use mindtorch_profiler::{Error, Trace, write_file};
@@ -72,7 +72,7 @@ impl<'a> Report<'a> {
     /// When `out` fails.
     pub fn write(&self, out: impl Write) -> io::Result<()> {
         let (mut events, mut texts) = (Events::default(), Texts::default());
-        let (mut processes, mut memory) = (Vec::new(), Vec::new());
+        let (mut processes, mut memory, mut counters) = (Vec::new(), Vec::new(), Counters::default());
         let (mut step_rows, mut finding_rows) = (Vec::new(), Vec::new());
         for (process, ((name, trace), offset_ns)) in self.traces.iter().zip(self.offsets()).enumerate() {
             let (placed, work) = events.add(process, trace, offset_ns, &mut texts);
@@ -82,6 +82,7 @@ impl<'a> Report<'a> {
             finding_rows
                 .extend(findings(trace).into_iter().map(|found| FindingRow::new(process, found, placed, &work)));
             memory.extend(memory_rows(process, trace, placed, &mut texts));
+            counters.add(process, trace, placed);
             processes.push(Process {
                 name: name.clone(),
                 pid: trace.pid(),
@@ -94,7 +95,9 @@ impl<'a> Report<'a> {
             });
         }
         let count = events.len();
-        let (rows, levels, columns) = events.pack();
+        let (rows, levels, mut columns) = events.pack();
+        let (counters, counter_columns) = counters.pack();
+        columns.extend(counter_columns);
         let contents = Contents {
             title: self.heading(),
             difference: self.difference(),
@@ -112,6 +115,7 @@ impl<'a> Report<'a> {
             findings: finding_rows,
             categories: category_names(),
             memory,
+            counters,
         };
         page::write(&contents, &columns, &mut BufWriter::with_capacity(1 << 16, out))
     }

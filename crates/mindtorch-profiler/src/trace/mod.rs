@@ -298,7 +298,13 @@ impl Trace {
 
     /// Marks: name and time.
     pub fn marks(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.instants.iter().filter(|row| row.value.is_none()).map(|row| (self.name(row.name), row.at))
+        self.thread_marks().map(|(_, name, at)| (name, at))
+    }
+
+    /// Marks, each with its thread: thread, name and time.
+    pub fn thread_marks(&self) -> impl Iterator<Item = (&ThreadRow, &str, u64)> {
+        let marks = self.instants.iter().filter(|row| row.value.is_none());
+        marks.map(|row| (&self.threads[row.thread], self.name(row.name), row.at))
     }
 
     /// The rows of all spans in the order of time: by start, and of those that start together the longer first.

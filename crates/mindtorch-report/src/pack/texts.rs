@@ -11,7 +11,7 @@ pub(crate) struct Kind(u8);
 
 impl Kind {
     /// What people call them.
-    pub(crate) const LABELS: [&str; 10] = [
+    pub(crate) const LABELS: [&str; 11] = [
         "operator",
         "backward",
         "annotation",
@@ -22,7 +22,9 @@ impl Kind {
         "memory set",
         "synchronisation",
         "device annotation",
+        "mark",
     ];
+    pub(crate) const MARK: Self = Self(10);
 
     pub(crate) fn of_span(kind: SpanKind) -> Self {
         Self(match kind {
@@ -164,6 +166,7 @@ mod tests {
         );
         assert_eq!(texts.names[1], NameRow("mm".to_owned(), 5));
         assert_eq!(Kind::LABELS[5], "kernel");
+        assert_eq!(Kind::LABELS[usize::from(Kind::MARK.0)], "mark");
     }
 
     #[test]

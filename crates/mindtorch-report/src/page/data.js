@@ -52,3 +52,13 @@ export function joinedPlanes(bytes, count, planes) {
 export function fromZigzag(written) {
   return written % 2 === 0 ? written / 2 : -(written + 1) / 2;
 }
+
+/** Where the first number that is not below `at` is, in an array that rises. */
+export function lowerBound(from, to, isBelow) {
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if (isBelow(middle)) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}

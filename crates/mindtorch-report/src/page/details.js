@@ -23,7 +23,7 @@ export class Details {
       return;
     }
     const { model } = this;
-    announce(`${model.nameOf(event)}, ${timeText(model.duration[event])}`);
+    announce(`${model.nameOf(event)}, ${model.isMark(event) ? "mark" : timeText(model.duration[event])}`);
     place.replaceChildren(
       make("h2", { class: "mono" }, model.nameOf(event)),
       make("dl", {}, ...this.facts(event).flatMap(([term, fact]) => [make("dt", {}, term), make("dd", {}, fact)])),
@@ -42,12 +42,13 @@ export class Details {
     const [host, device] = model.memoryOf(event);
     const flags = model.flags[event];
     const cut = [flags & 1 && "begins before the recording", flags & 2 && "does not end in it", flags & 4 && "ends on another thread"];
+    const isMark = model.isMark(event);
     const where = model.processes.length > 1 ? `${model.processes[row.process].name}, ${row.label}` : row.label;
     return [
       ["Kind", model.contents.kinds[model.kindOf(event)]],
-      ["Time", `${timeText(model.duration[event])} (${countText(model.duration[event])} ns)`],
-      ["Self", row.is_device ? null : `${timeText(model.own[event])} (${percentText(model.own[event], model.duration[event]) || "0 %"})`],
-      ["From", timeText(model.start[event])],
+      ["Time", isMark ? null : `${timeText(model.duration[event])} (${countText(model.duration[event])} ns)`],
+      ["Self", row.is_device || isMark ? null : `${timeText(model.own[event])} (${percentText(model.own[event], model.duration[event]) || "0 %"})`],
+      [isMark ? "At" : "From", timeText(model.start[event])],
       ["On", where],
       ["Step", step && String(step.number)],
       ["Within", parent === NONE ? null : this.jump(parent)],

@@ -1,6 +1,7 @@
 // What the mouse and the keyboard do in the timeline.
 import { NONE } from "./model.js";
 import { RULER } from "./ruler.js";
+import { Tip } from "./tip.js";
 
 /** So far the mouse may move in a click, in pixels. */
 const STILL = 3;
@@ -11,12 +12,16 @@ export class Gestures {
   /** @param {import("./timeline.js").Timeline} timeline */
   constructor(timeline) {
     Object.assign(this, { timeline, state: timeline.state, drag: null });
+    this.tip = new Tip(timeline);
     const { canvas } = timeline;
     canvas.addEventListener("pointerdown", (event) => this.begin(event));
     canvas.addEventListener("pointermove", (event) => this.move(event));
     canvas.addEventListener("pointerup", (event) => this.finish(event));
     canvas.addEventListener("pointercancel", () => (this.drag = null));
-    canvas.addEventListener("pointerleave", () => this.hover(NONE));
+    canvas.addEventListener("pointerleave", () => {
+      this.hover(NONE);
+      this.tip.hide();
+    });
     canvas.addEventListener("dblclick", () => this.zoomToEvent());
     canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     canvas.addEventListener("keydown", (event) => this.key(event));
@@ -25,6 +30,7 @@ export class Gestures {
   begin(event) {
     if (event.button !== 0) return;
     const { timeline, state } = this;
+    this.tip.hide();
     timeline.canvas.setPointerCapture(event.pointerId);
     const isRange = event.shiftKey || event.offsetY < RULER;
     this.drag = {
@@ -43,6 +49,7 @@ export class Gestures {
     const { timeline, state, drag } = this;
     if (!drag) {
       this.hover(timeline.eventAt(event.offsetX, event.offsetY));
+      this.tip.show(event);
       return;
     }
     const [dx, dy] = [event.offsetX - drag.x, event.offsetY - drag.y];
@@ -153,7 +160,7 @@ export class Gestures {
     const { model } = timeline;
     const middle = (state.start + state.end) / 2;
     const placed = timeline.layout.rows.find(({ bottom }) => bottom > timeline.scroller.scrollTop);
-    if (placed) state.selectEvent(model.at(placed.row.firstLane, middle, Infinity));
+    if (placed) state.selectEvent(model.at((placed.lanes > 0 ? placed.row : placed.row.marks).firstLane, middle, Infinity));
   }
 
   /** Goes to the next span of the lane, or the one before. */

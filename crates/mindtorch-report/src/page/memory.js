@@ -1,6 +1,6 @@
 // Memory over time, by what it was for, and what it was made of at its peak.
 import { byId, fitted, make, oncePerFrame } from "./dom.js";
-import { lowerBound } from "./model.js";
+import { lowerBound } from "./data.js";
 import { drawGrid } from "./ruler.js";
 import { bytesText, countText, percentText, timeText } from "./text.js";
 

@@ -1,5 +1,6 @@
 // The events of the page, by number, and how they belong together.
-import { readColumn, fromZigzag } from "./data.js";
+import { readCounters } from "./counters.js";
+import { fromZigzag, lowerBound, readColumn } from "./data.js";
 import { shadeOf } from "./theme.js";
 
 export const NONE = -1;
@@ -9,16 +10,6 @@ const NAMES_OF_COLUMNS = [
   "host_memory", "device_memory", "bytes", "launcher", "forward", "backward",
 ];
 
-/** Where the first number that is not below `at` is, in an array that rises. */
-export function lowerBound(from, to, isBelow) {
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if (isBelow(middle)) from = middle + 1;
-    else to = middle;
-  }
-  return from;
-}
-
 export class Model {
   /** @param {any} contents */
   static async read(contents) {
@@ -26,15 +17,22 @@ export class Model {
     const levels = await Promise.all(
       contents.levels.map((_, at) => Promise.all([readColumn(`level-${at}-counts`), readColumn(`level-${at}-tops`)])),
     );
-    return new Model(contents, Object.fromEntries(NAMES_OF_COLUMNS.map((name, at) => [name, columns[at]])), levels);
+    const counters = await readCounters(contents);
+    return new Model(contents, Object.fromEntries(NAMES_OF_COLUMNS.map((name, at) => [name, columns[at]])), levels, counters);
   }
 
-  constructor(contents, columns, levels) {
+  constructor(contents, columns, levels, counters) {
+    const { rows } = contents;
+    for (const row of rows) if (row.marks_of !== null) rows[row.marks_of].marks = row;
     Object.assign(this, {
       contents,
+      counters,
       count: contents.events,
       duration_ns: contents.duration_ns,
-      rows: contents.rows,
+      /** Threads and streams. */
+      rows: rows.filter((row) => row.marks_of === null),
+      /** The same and threads' marks, in the order of events. */
+      tracks: rows,
       processes: contents.processes,
       steps: contents.steps,
       duration: columns.duration,
@@ -51,7 +49,7 @@ export class Model {
     this.names = contents.names.map(([text]) => text);
     this.kinds = Uint8Array.from(contents.names, ([, kind]) => kind);
     this.shades = Uint8Array.from(contents.names, ([text, kind]) => shadeOf(text, kind));
-    this.start = startsOf(columns.start, this.rows);
+    this.start = startsOf(columns.start, this.tracks);
     this.parent = parentsOf(columns.parent);
     this.own = ownTimes(columns.own, this.duration, this.parent);
     this.isNested = nestedIn(this.name, this.parent);
@@ -65,14 +63,14 @@ export class Model {
   /** Lists the events of each lane, which are in the order of time and do not overlap. */
   placeLanes() {
     let lanes = 0;
-    for (const row of this.rows) {
+    for (const row of this.tracks) {
       row.firstLane = lanes;
       lanes += row.lanes;
     }
     this.laneStarts = new Uint32Array(lanes + 1);
     const next = new Uint32Array(lanes + 1);
     const each = (see) => {
-      for (const { first, count, firstLane } of this.rows) {
+      for (const { first, count, firstLane } of this.tracks) {
         for (let event = first; event < first + count; event++) see(firstLane + this.lane[event], event);
       }
     };
@@ -119,8 +117,13 @@ export class Model {
   }
 
   rowOf(event) {
-    const at = lowerBound(0, this.rows.length, (row) => this.rows[row].first + this.rows[row].count <= event);
-    return this.rows[at];
+    const { tracks } = this;
+    return tracks[lowerBound(0, tracks.length, (at) => tracks[at].first + tracks[at].count <= event)];
+  }
+
+  /** Whether it is a mark, which has a time and no length. */
+  isMark(event) {
+    return this.rowOf(event).marks_of !== null;
   }
 
   /** The span that launched a device's work, or `NONE`. */
@@ -181,6 +184,13 @@ export class Model {
       if (away <= reach && away < distance) [best, distance] = [event, away];
     }
     return best;
+  }
+
+  /** The last event of a lane that begins between two times, or `NONE`. */
+  lastBetween(lane, from, to) {
+    const [first, end] = [this.laneStarts[lane], this.laneStarts[lane + 1]];
+    const place = lowerBound(first, end, (place) => this.start[this.laneEvents[place]] <= to) - 1;
+    return place >= first && this.start[this.laneEvents[place]] >= from ? this.laneEvents[place] : NONE;
   }
 
   /** Memory that a span itself allocated less freed, in bytes: the host's, the devices'. */

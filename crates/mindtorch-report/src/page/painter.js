@@ -1,6 +1,6 @@
 // Draws lanes of spans. At any zoom no more rectangles than a lane has pixels.
-import { LANE } from "./layout.js";
-import { lowerBound } from "./model.js";
+import { FLAGS, LANE } from "./layout.js";
+import { lowerBound } from "./data.js";
 
 const FONT = "11px system-ui, sans-serif";
 /** A span that is narrower has no text in it, in pixels. */
@@ -8,6 +8,9 @@ const LEAST_TEXT = 24;
 const PADDING = 4;
 /** What is shorter is drawn as wide as this, in pixels: a frame has no more rectangles in a lane than fit. */
 const LEAST_WIDTH = 1.5;
+/** How wide a flag is, and how near the next may be, in pixels. */
+export const FLAG = 7;
+const NEAR = 3;
 
 export class Painter {
   /** @param {import("./model.js").Model} model @param {import("./theme.js").Colours} colours */
@@ -112,7 +115,48 @@ export class Painter {
     }
   }
 
+  /** Draws the marks of a lane; what is looked for over the others. */
+  flags(lane, top) {
+    const { model, found } = this;
+    this.flagsOf(model.laneEvents, model.laneStarts[lane], model.laneStarts[lane + 1], top, found !== null);
+    if (found) this.flagsOf(this.foundEvents, this.foundStarts[lane], this.foundStarts[lane + 1], top, false);
+  }
+
+  /** Draws marks as flags, by leaps: those that stand on one another are one. */
+  flagsOf(events, first, to, top, isDimmed) {
+    const { context, colours, scale } = this;
+    const { start, name, shades } = this.model;
+    const after = (place, time) => lowerBound(place, to, (place) => start[events[place]] < time);
+    const fills = isDimmed ? colours.dimmed : colours.fills;
+    let place = after(first, this.start - FLAG / scale);
+    while (place < to && start[events[place]] <= this.end) {
+      const event = events[place];
+      const x = Math.round(this.x(start[event]));
+      const next = Math.max(after(place, this.start + (x + NEAR - this.left) / scale), place + 1);
+      context.fillStyle = fills[shades[name[event]]];
+      context.fillRect(x, top, FLAG, FLAGS / 2);
+      context.fillStyle = isDimmed ? colours.line : colours.ink;
+      context.fillRect(x, top, 1, FLAGS);
+      this.rectangles += 2;
+      const room = (next < to ? this.x(start[events[next]]) : this.right) - x - FLAG;
+      if (room >= LEAST_TEXT && !isDimmed) this.flagText(event, x + FLAG, room, top);
+      place = next;
+    }
+  }
+
+  /** The name of a mark, beside its flag. */
+  flagText(event, x, room, top) {
+    this.context.fillStyle = this.colours.muted;
+    this.fittedText(event, x, room, top + FLAGS / 2);
+  }
+
   text(event, x, width, top) {
+    this.context.fillStyle = this.colours.spanInk;
+    this.fittedText(event, x, width, top + LANE / 2);
+  }
+
+  /** As much of an event's name as there is room for. */
+  fittedText(event, x, width, middle) {
     const { context, model } = this;
     const name = model.name[event];
     let text = model.names[name];
@@ -123,7 +167,6 @@ export class Painter {
       if (room < 16) return;
       wide = room;
     }
-    context.fillStyle = this.colours.spanInk;
-    context.fillText(text, x + PADDING, top + LANE / 2, room);
+    context.fillText(text, x + PADDING, middle, room);
   }
 }

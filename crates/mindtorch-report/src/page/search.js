@@ -1,6 +1,7 @@
 // Finds events by a part of their name, and goes from one to the next in the order of time.
 import { announce, byId } from "./dom.js";
-import { lowerBound, NONE } from "./model.js";
+import { lowerBound } from "./data.js";
+import { NONE } from "./model.js";
 import { countText } from "./text.js";
 
 export class Search {
@@ -63,7 +64,7 @@ export class Search {
   placeOf(event) {
     const { model, state } = this;
     let count = 0;
-    for (const row of model.rows) {
+    for (const row of model.tracks) {
       for (let at = row.first; at < row.first + row.count && model.start[at] <= model.start[event]; at++) {
         if (state.found[model.name[at]] && !this.isBefore(event, at)) count++;
       }
@@ -83,7 +84,7 @@ export class Search {
   nearest(from, by) {
     const { model, state } = this;
     let best = NONE;
-    for (const { first, count } of model.rows) {
+    for (const { first, count } of model.tracks) {
       const end = first + count;
       const isUpTo = (at) => this.isBefore(at, from) || (by > 0 && at === from);
       let at = by > 0 ? first : end - 1;

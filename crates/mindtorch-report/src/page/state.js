@@ -93,7 +93,8 @@ export class State extends EventTarget {
     const [start, end] = [model.start[event], model.end(event)];
     const length = this.end - this.start;
     // Near enough to be seen, and not so near that nothing else is.
-    if (end - start < length / 200 || end - start > length) this.show(start - (end - start) * 4 - 500, end + (end - start) * 4 + 500);
+    const isSeen = model.isMark(event) || (end - start >= length / 200 && end - start <= length);
+    if (!isSeen) this.show(start - (end - start) * 4 - 500, end + (end - start) * 4 + 500);
     else if (start < this.start || end > this.end) this.show((start + end - length) / 2, (start + end + length) / 2);
     this.selectEvent(event);
     this.emit("reveal");

@@ -30,6 +30,11 @@ export function countText(count) {
   return count.toLocaleString("en");
 }
 
+/** @param {number} value whatever it counts */
+export function numberText(value) {
+  return Number.isInteger(value) ? countText(value) : String(Number(value.toPrecision(6)));
+}
+
 /** @param {number} part @param {number} whole */
 export function percentText(part, whole) {
   return whole > 0 ? partText(part / whole) : "";

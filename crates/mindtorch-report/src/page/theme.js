@@ -13,6 +13,7 @@ const KINDS = [
   [300, 35, 12], // memory set
   [0, 62, 8], // synchronisation
   [168, 36, 12], // device annotation
+  [52, 90, 14], // mark
 ];
 const SHADES = 6;
 const NAMES = ["paper", "raised", "ink", "muted", "line", "accent", "mark", "grid", "faint"];

@@ -1,10 +1,11 @@
-// The timeline: all threads and streams over time.
+// The timeline: all counters, threads and streams over time.
 import { byId, fitted, make, oncePerFrame } from "./dom.js";
 import { Gestures } from "./gestures.js";
-import { LANE, Layout } from "./layout.js";
+import { LANE, Layout, LINE } from "./layout.js";
+import { drawLine } from "./lines.js";
 import { drawLinks } from "./links.js";
 import { NONE } from "./model.js";
-import { Painter } from "./painter.js";
+import { FLAG, Painter } from "./painter.js";
 import { drawGrid, drawRuler, drawSteps, RULER, STEPS } from "./ruler.js";
 import { countText, timeText } from "./text.js";
 
@@ -50,10 +51,17 @@ export class Timeline {
 
   /** The event at a place of the canvas, or `NONE`. */
   eventAt(x, y) {
-    const found = y < this.head ? null : this.layout.at(y - this.head + this.scroller.scrollTop);
+    const found = y < this.head ? null : this.layout.laneAt(y - this.head + this.scroller.scrollTop);
     if (!found || x < this.left) return NONE;
+    // A flag is right of its time, and over those before it.
+    if (found.isOfMarks) return this.model.lastBetween(found.lane, this.timeAt(x - FLAG), this.timeAt(x + 1));
     const pixel = (this.state.end - this.state.start) / this.width;
-    return this.model.at(found.row.firstLane + found.lane, this.timeAt(x), 2 * pixel);
+    return this.model.at(found.lane, this.timeAt(x), 2 * pixel);
+  }
+
+  /** The counter at a place of the canvas, or `null`. */
+  counterAt(x, y) {
+    return y < this.head || x < this.left ? null : this.layout.counterAt(y - this.head + this.scroller.scrollTop);
   }
 
   placeLabels() {
@@ -61,8 +69,13 @@ export class Timeline {
     const heads = this.layout.heads.map(({ process, top }) =>
       make("div", { class: "process", style: `top:${this.head + top}px` }, this.model.processes[process].name),
     );
-    const rows = this.layout.rows.map(({ row, top, bottom }) => {
+    const lines = this.layout.lines.map(({ counter, top }) => {
+      const attributes = { class: "line", style: `top:${this.head + top}px;height:${LINE}px`, title: `${counter.name}: at most ${counter.text(counter.most)}` };
+      return make("div", attributes, make("span", {}, counter.name), make("small", {}, counter.text(counter.most)));
+    });
+    const rows = this.layout.rows.map(({ row, head, bottom }) => {
       const isFolded = this.layout.folded.has(row);
+      const count = row.count + (row.marks?.count ?? 0);
       const toggle = () => {
         this.layout.toggle(row);
         const at = this.layout.rows.findIndex((placed) => placed.row === row);
@@ -72,14 +85,14 @@ export class Timeline {
       };
       const attributes = {
         class: row.is_device ? "row device" : "row",
-        style: `top:${this.head + top}px;height:${bottom - top}px`,
+        style: `top:${this.head + head}px;height:${bottom - head}px`,
         "aria-expanded": row.lanes > 1 ? String(!isFolded) : null,
-        title: `${row.label}: ${countText(row.count)} events`,
+        title: `${row.label}: ${countText(count)} events`,
         onclick: toggle,
       };
-      return make("button", attributes, make("span", {}, row.label), make("small", {}, countText(row.count)));
+      return make("button", attributes, make("span", {}, row.label), make("small", {}, countText(count)));
     });
-    labels.replaceChildren(...heads, ...rows);
+    labels.replaceChildren(...heads, ...lines, ...rows);
     byId("corner").style.height = `${this.head}px`;
     this.placeSpacer();
   }
@@ -101,7 +114,7 @@ export class Timeline {
     const top = this.layout.topOf(event);
     const room = this.scroller.clientHeight - this.head;
     const { scrollTop } = this.scroller;
-    if (top < scrollTop || top + LANE > scrollTop + room) this.scroller.scrollTop = Math.max(0, top - room / 3);
+    if (top < scrollTop || top + this.layout.heightOf(event) > scrollTop + room) this.scroller.scrollTop = Math.max(0, top - room / 3);
   }
 
   paint() {
@@ -115,8 +128,15 @@ export class Timeline {
     drawGrid(context, view, height, colours);
     this.painter.begin(context, view);
     const shift = this.head - this.scroller.scrollTop;
-    for (const { row, top, bottom, lanes } of layout.rows) {
-      if (bottom + shift < this.head || top + shift > height) continue;
+    for (const { counter, top } of layout.lines) {
+      if (top + LINE + shift < this.head || top + shift > height) continue;
+      drawLine(context, counter, this.painter, top + shift, colours);
+      context.fillStyle = colours.grid;
+      context.fillRect(0, top + LINE + shift + 3, width, 1);
+    }
+    for (const { row, head, top, bottom, lanes } of layout.rows) {
+      if (bottom + shift < this.head || head + shift > height) continue;
+      if (row.marks) this.painter.flags(row.marks.firstLane, head + shift);
       for (let lane = 0; lane < lanes; lane++) {
         const y = top + shift + lane * LANE;
         if (y + LANE > this.head && y < height) this.painter.lane(row.firstLane + lane, y);
@@ -153,7 +173,8 @@ export class Timeline {
       if (x1 < painter.left - 3 || x0 > painter.right + 3) continue;
       context.strokeStyle = colours.ink;
       context.lineWidth = thickness;
-      context.strokeRect(x0 - 0.5, this.layout.topOf(event) + shift - 0.5, Math.max(x1 - x0, 2), LANE);
+      const width = this.model.isMark(event) ? FLAG : Math.max(x1 - x0, 2);
+      context.strokeRect(x0 - 0.5, this.layout.topOf(event) + shift - 0.5, width, this.layout.heightOf(event));
     }
     if (state.event !== NONE) drawLinks(context, this, shift);
   }

@@ -1,9 +1,13 @@
-//! The events of all traces as columns: thread after thread, then stream after stream, each in the order of time.
+//! The events of all traces as columns: of each trace thread after thread, then stream after stream, then the marks of thread
+//! after thread, all in the order of time.
+
+mod marks;
 
 use super::column::{Column, PackedColumn};
 use super::lanes::Lanes;
 use super::levels::{Drawn, Level, levels};
 use super::texts::{Kind, Texts};
+use marks::ThreadRows;
 use mindtorch_profiler::{DeviceSpanRef, SpanRef, ThreadRow, Trace};
 use serde::Serialize;
 
@@ -20,6 +24,8 @@ pub(crate) struct Row {
     /// When the first begins. All others are told from the one before.
     pub(crate) start_ns: u64,
     pub(crate) lanes: usize,
+    /// The number of the row whose marks these are, if they are marks.
+    pub(crate) marks_of: Option<usize>,
 }
 
 /// Where the spans of one trace are.
@@ -74,7 +80,7 @@ impl Events {
     ) -> (Placed, Vec<usize>) {
         texts.forget_places();
         let placed = Placed { first_span: self.len(), offset_ns };
-        self.threads(process, trace, placed, texts);
+        let rows = self.threads(process, trace, placed, texts);
         let work = self.streams(process, trace, placed, texts);
         for &(forward, backward) in trace.forward_links() {
             let link = (placed.number(forward as usize) as i64, placed.number(backward as usize) as i64);
@@ -82,14 +88,17 @@ impl Events {
             self.backward.push_signed(link.1 - self.last_link.1);
             self.last_link = link;
         }
+        self.marks(process, trace, placed, texts, rows);
         (placed, work)
     }
 
-    fn threads(&mut self, process: usize, trace: &Trace, placed: Placed, texts: &mut Texts) {
+    fn threads(&mut self, process: usize, trace: &Trace, placed: Placed, texts: &mut Texts) -> ThreadRows {
+        let mut rows = ThreadRows::default();
         let repeated = trace.repeated_operators();
         let mut spans = trace.spans().peekable();
         while let Some(first) = spans.peek().copied() {
             let thread = first.thread();
+            rows.insert(std::ptr::from_ref(thread), self.rows.len());
             let mut lanes = self.begin_row(process, thread_label(thread), false);
             while let Some(span) = spans.next_if(|span| std::ptr::eq(span.thread(), thread)) {
                 self.span(&span, placed, &mut lanes, texts);
@@ -97,6 +106,7 @@ impl Events {
             }
             self.end_row(&lanes);
         }
+        rows
     }
 
     fn span(&mut self, span: &SpanRef<'_>, placed: Placed, lanes: &mut Lanes, texts: &mut Texts) {
@@ -141,14 +151,7 @@ impl Events {
         let start = work.start_ns() + placed.offset_ns;
         let lane = lanes.place(0, start, start + work.duration_ns());
         self.push(start, work.duration_ns(), texts.name(work.name(), Kind::of_device(work.kind())), lane);
-        self.parents.push(0);
-        self.flags.push(u64::from(work.is_cut()));
-        for column in
-            [&mut self.inputs, &mut self.stacks, &mut self.flops, &mut self.host_memory, &mut self.device_memory]
-        {
-            column.push(0);
-        }
-        self.bytes.push(work.bytes());
+        self.push_bare(u64::from(work.is_cut()), work.bytes());
         // One higher, so that 0 is none.
         let launcher = work.launched_by().map_or(0, |span| placed.number(span.row()) as i64 + 1);
         self.launchers.push_signed(launcher - self.last_launcher);
@@ -157,7 +160,7 @@ impl Events {
 
     fn begin_row(&mut self, process: usize, label: String, is_device: bool) -> Lanes {
         let first = self.len();
-        self.rows.push(Row { process, label, is_device, first, count: 0, start_ns: 0, lanes: 0 });
+        self.rows.push(Row { process, label, is_device, first, count: 0, start_ns: 0, lanes: 0, marks_of: None });
         Lanes::default()
     }
 
@@ -180,6 +183,22 @@ impl Events {
         self.lane.push(lane as u32);
         self.within.push(0);
         self.own.push(None);
+    }
+
+    /// Adds what there is to say of an event that nothing called.
+    fn push_bare(&mut self, flags: u64, bytes: u64) {
+        self.flags.push(flags);
+        self.bytes.push(bytes);
+        for column in [
+            &mut self.parents,
+            &mut self.inputs,
+            &mut self.stacks,
+            &mut self.flops,
+            &mut self.host_memory,
+            &mut self.device_memory,
+        ] {
+            column.push(0);
+        }
     }
 
     /// The levels of detail, and the columns with their names.
