@@ -97,6 +97,7 @@ def test_it_says_what_mtprof_diff_says(report: Report, pages: dict[str, Path], s
     assert terms == ["Step", "Machine", "A", "B"]
     said = [line[10:] for line in lines[1:5]]
     assert facts == [*said[:2], f"steps: {said[2]}", f"slow: {said[3]}"]
+    assert report.page.locator("#diff-headline .note").inner_text() in lines
     # What changed comes first, and of that what matters most to the step.
     shown = report.table("verdicts")
     assert [(name, row["Verdict"]) for name, row in shown.items()][:3] == [

@@ -21,11 +21,13 @@ export class Diff {
 
   showHeadline(processes) {
     const { headline, is_tested: isTested } = this.difference;
-    const lines = [["Step", headline.step], ["Machine", headline.machine], ...headline.sides.map((side, at) => ["AB"[at], `${processes[at].name}: ${side}`])];
+    const sides = headline.sides.map((side, at) => ["AB"[at], `${processes[at].name}: ${side}`]);
+    const lines = [["Step", headline.step], ["Machine", headline.machine], ["Device", headline.device], ...sides];
     byId("diff-headline").replaceChildren(
       make("p", { class: isTested ? "verdict" : "verdict warning" }, `${headline.verdict}.`),
       !isTested && make("p", {}, "What follows are totals. That they differ does not say that anything changed.") || "",
       make("dl", {}, ...lines.filter(([, text]) => text).flatMap(([term, text]) => [make("dt", {}, term), make("dd", {}, text)])),
+      headline.note && make("p", { class: "note" }, headline.note) || "",
     );
   }
 
