@@ -268,6 +268,26 @@ fn memory_belongs_to_the_step_that_it_happened_in() {
     assert_eq!(steps, [("ProfilerStep#0", 10), ("ProfilerStep#1", 20), ("ProfilerStep#2", 0)]);
 }
 
+/// On the process's recorder, as above.
+#[test]
+fn what_ends_after_the_steps_is_around_them() {
+    let session = Session::builder().record_steps(true).start();
+    let around = Span::enter("around");
+    session.step();
+    drop(Span::enter("in a step"));
+    session.end_steps();
+    drop(around);
+    let trace = session.stop();
+    let within: Vec<_> = trace.spans().map(|span| (span.name(), span.parent().map(|parent| parent.name()))).collect();
+    let expected = [
+        ("ProfilerStep#0", None),
+        ("around", Some("ProfilerStep#0")),
+        ("ProfilerStep#1", Some("around")),
+        ("in a step", Some("ProfilerStep#1")),
+    ];
+    assert_eq!(within, expected);
+}
+
 #[test]
 fn groups_whose_spans_overlap_have_all_of_their_amounts() {
     let mut scene = Scene::new(|builder| builder.profile_memory(true));

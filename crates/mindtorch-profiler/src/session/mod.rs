@@ -106,6 +106,8 @@ struct SessionState {
     steps: Vec<StepMark>,
     /// Steps before these, of which a ring has nothing left.
     forgotten_steps: usize,
+    /// When the last of them ended, if that was before the session does.
+    steps_end: Option<u64>,
 }
 
 /// From this cut on, the session sees what is in `capture`.
@@ -136,6 +138,8 @@ pub(crate) struct WindowContents {
     pub(crate) is_running: bool,
     pub(crate) carried: Vec<CarriedSpan>,
     pub(crate) steps: Vec<StepMark>,
+    /// When the last of them ended, if that was before all else did.
+    pub(crate) steps_end: Option<u64>,
     pub(crate) streams: Vec<Stream>,
     pub(crate) losses: Losses,
 }
@@ -178,6 +182,7 @@ impl Session {
             carried,
             steps: vec![first_step],
             forgotten_steps: 0,
+            steps_end: None,
         };
         Self {
             window: HeldWindow { recorder, id },
@@ -241,10 +246,18 @@ impl Session {
         let ticks = self.window.recorder.now().0;
         let mark = StepMark { ended, ticks, os_thread: crate::recorder::os_thread_id() };
         state.steps.push(mark);
+        state.steps_end = None;
         self.spool.iter().for_each(|spool| spool.step(&mark, state.steps.len()));
         if is_many(state.steps.len()) {
             self.forget_steps(&mut state);
         }
+    }
+
+    /// Ends the last step, which else lasts for as long as the session: for whoever ends spans around the steps before the session.
+    pub fn end_steps(&self) {
+        let _quiet = Quiet::new();
+        let Some(mut state) = self.lock() else { return };
+        state.steps_end = Some(self.window.recorder.now().0);
     }
 
     /// Forgets the steps that ended before everything that a ring still has.
@@ -297,6 +310,7 @@ impl Session {
             is_running,
             carried,
             steps: state.steps.clone(),
+            steps_end: state.steps_end,
             streams,
             losses,
         })
@@ -315,6 +329,7 @@ impl Session {
             is_running: false,
             carried: Vec::new(),
             steps: Vec::new(),
+            steps_end: None,
             streams: Vec::new(),
             losses: Losses::default(),
         })

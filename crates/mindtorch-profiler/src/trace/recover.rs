@@ -108,6 +108,7 @@ fn window(contents: &mut SpoolContents, scale: &TickScale) -> WindowContents {
     let step = |step: &spool::SpoolStep| StepMark { ended: step.ended, ticks: step.ticks, os_thread: step.os_thread };
     WindowContents {
         steps: contents.steps.iter().map(step).collect(),
+        steps_end: None,
         is_running: contents.end.is_none(),
         losses: losses(contents),
         carried: carried(contents, &streams, &ids),
