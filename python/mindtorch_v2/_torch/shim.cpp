@@ -118,6 +118,12 @@ class Words {
     *add(1) = word;
   }
 
+  void push(uint64_t first, uint64_t second) {
+    uint64_t* place = add(2);
+    place[0] = first;
+    place[1] = second;
+  }
+
  private:
   __attribute__((noinline, cold)) void grow(size_t least) {
     std::unique_ptr<uint64_t[]> more(new uint64_t[2 * least]);
@@ -142,7 +148,7 @@ uint64_t bits(double value) {
   return word;
 }
 
-void encode(Words& words, const at::Tensor& tensor) {
+inline __attribute__((always_inline)) void encode(Words& words, const at::Tensor& tensor) {
   const auto* impl = tensor.unsafeGetTensorImpl();
   if (!tensor.defined() || impl->is_nested() || impl->has_symbolic_sizes_strides()) {
     words.push(first_word(NONE, 0, 0));
@@ -202,31 +208,25 @@ void encode_list(Words& words, const at::IValue& value) {
 
 // What is seldom given comes last.
 __attribute__((noinline)) void encode_other(Words& words, const at::IValue& value) {
-  if (value.isNone()) {
-    words.push(first_word(NONE, 0, 0));
-  } else if (value.isInt()) {
-    uint64_t* place = words.add(2);
-    place[0] = first_word(INT, 0, 0);
-    place[1] = static_cast<uint64_t>(value.toInt());
-  } else if (value.isBool()) {
-    uint64_t* place = words.add(2);
-    place[0] = first_word(BOOL, 0, 0);
-    place[1] = value.toBool();
-  } else if (value.isList()) {
+  if (value.isList()) {
     encode_list(words, value);
   } else if (value.isDouble()) {
-    uint64_t* place = words.add(2);
-    place[0] = first_word(FLOAT, 0, 0);
-    place[1] = bits(value.toDouble());
+    words.push(first_word(FLOAT, 0, 0), bits(value.toDouble()));
   } else {
     words.push(first_word(NONE, 0, 0));
   }
 }
 
-// Tensors are what most inputs are: no more is done for them than has to be.
-inline void encode(Words& words, const at::IValue& value) {
+// Tensors are what most inputs are, and nothing what most others are: no more is done for them than has to be.
+inline __attribute__((always_inline)) void encode(Words& words, const at::IValue& value) {
   if (C10_LIKELY(value.isTensor())) {
     encode(words, value.toTensor());
+  } else if (value.isNone()) {
+    words.push(first_word(NONE, 0, 0));
+  } else if (value.isBool()) {
+    words.push(first_word(BOOL, 0, 0), value.toBool());
+  } else if (value.isInt()) {
+    words.push(first_word(INT, 0, 0), static_cast<uint64_t>(value.toInt()));
   } else {
     encode_other(words, value);
   }
