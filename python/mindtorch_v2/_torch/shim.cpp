@@ -442,17 +442,10 @@ void leave_place(bool even_with_memory) {
   }
 }
 
-// The latest turn in which this thread was seen to have a place, or someone else in it.
-thread_local uint64_t seen_in_turn = 0;
-
-// Threads that Python starts have nothing of the one that started them, the place included.
+// Threads that Python starts have nothing of the one that started them, the place included. It is asked each time, since what a
+// node of a graph is run with, the place included, is gone after it.
 __attribute__((noinline)) void see_memory_here(bool inputs) noexcept {
-  const uint64_t turn = memory_turn.load(std::memory_order_relaxed);
-  if (seen_in_turn == turn) {
-    return;
-  }
   try {
-    seen_in_turn = turn;
     if (on_this_thread() == nullptr) {
       push_place(inputs);
     }

@@ -237,7 +237,7 @@ impl TraceBuilder {
         let marks = &self.contents.steps;
         // The last one is still open while the session is running.
         let open = if self.contents.is_running { 0 } else { self.clock.to_ticks };
-        let last = self.contents.steps_end.unwrap_or(open);
+        let last = self.contents.steps_end.map_or(open, |end| end.min(self.clock.to_ticks));
         let ends = marks.iter().skip(1).map(|next| next.ended).chain([last]);
         for (number, (mark, end)) in marks.iter().zip(ends).enumerate() {
             let number = number + self.contents.settings.first_step;

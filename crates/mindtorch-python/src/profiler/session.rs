@@ -160,12 +160,14 @@ impl Session {
     /// Ends the session, and says whether this call did. Takes the same time however much was recorded.
     fn finish(&self, py: Python<'_>) -> bool {
         self.wait_for_devices(py);
-        // Before the functions around it do, or it would seem not to be within them.
-        self.with_state(py, |state| {
-            if let State::Running(session) = state {
-                session.end_steps();
-            }
-        });
+        if self.traces_functions.load(Ordering::Relaxed) {
+            // Before the functions around it do, or it would seem not to be within them.
+            self.with_state(py, |state| {
+                if let State::Running(session) = state {
+                    session.end_steps();
+                }
+            });
+        }
         // It holds the calls that are still running, which end when the window is closed.
         let _stopped = self.stop_tracing(py);
         let finish = |state: &mut State| match std::mem::replace(state, State::Lost) {
