@@ -35,7 +35,7 @@ impl Estimate {
             low: shifted.low / base,
             high: shifted.high / base,
             p_value: rank_test(&a, &b),
-            own_noise: own_noise(adjusted, options),
+            own_noise: own_noise(adjusted, base, options),
         })
     }
 }
@@ -46,21 +46,22 @@ const SEVERAL: usize = 3;
 const ERRORS: f64 = 3.0;
 
 /// Of few recordings, what the earlier half of a side differs by from the later. Of several, what their medians differ by.
-/// Each as a part of what that side takes: what takes many times as long varies by many times as much, and that hides nothing.
-fn own_noise(samples: &Samples, options: &DiffOptions) -> f64 {
+/// Each as a part of what that side takes, if that is more than side A does: what takes many times as long varies by many times
+/// as much, and that hides nothing.
+fn own_noise(samples: &Samples, base: f64, options: &DiffOptions) -> f64 {
     let sides = samples.sides();
     if sides.iter().any(|side| side.len() < SEVERAL) {
         let drift = |side| {
             let (earlier, later) = halves(side);
             let moved = shift(&earlier, &later, options.confidence);
-            moved.map_or(0.0, |moved| moved.estimate.abs() / median(&pooled(side)))
+            moved.map_or(0.0, |moved| moved.estimate.abs() / median(&pooled(side)).max(base))
         };
         return sides.into_iter().map(drift).fold(0.0, f64::max);
     }
     let squared_errors = sides.map(|side| {
         let medians: Vec<f64> = side.iter().map(|blocks| median(blocks)).collect();
         let middle = median(&medians);
-        (spread(&medians, middle) / middle).powi(2) / medians.len() as f64
+        (spread(&medians, middle) / middle.max(base)).powi(2) / medians.len() as f64
     });
     ERRORS * squared_errors.iter().sum::<f64>().sqrt()
 }
@@ -112,6 +113,16 @@ mod tests {
             let a = vec![blocks(100.0, 1.0); recordings as usize];
             let large = estimate(&a, &b);
             assert!(large.change > 10.0 && large.own_noise < large.change / 3.0, "{large:?}");
+        }
+    }
+
+    #[test]
+    fn what_takes_a_small_part_of_the_time_may_drift_within_it() {
+        for recordings in [1, 3] {
+            let b: Vec<Vec<f64>> = (0..recordings).map(|more| blocks(10.0 * f64::from(1 + more), 0.1)).collect();
+            let a = vec![blocks(400.0, 1.0); recordings as usize];
+            let large = estimate(&a, &b);
+            assert!(large.change < -0.9 && large.own_noise < 0.1, "{large:?}");
         }
     }
 }

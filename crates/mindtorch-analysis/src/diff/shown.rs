@@ -61,8 +61,13 @@ impl Diff {
             format!("{a} -> {b} as measured, {change:+}{at} (noise {noise})")
         });
         let took = |speed: Speed| format!("took {} in B, as {} keys show", speed.words(), speed.keys);
-        let note = (machine_is_out || device_is_out)
-            .then(|| "Times are as measured, change and effect at equal speed of the machine.".to_owned());
+        let taken_out = match (machine_is_out, device_is_out) {
+            (true, true) => Some("the machine and the device"),
+            (true, false) => Some("the machine"),
+            (false, true) => Some("the device"),
+            (false, false) => None,
+        };
+        let note = taken_out.map(|what| format!("Times are as measured, change and effect at equal speed of {what}."));
         let (machine, device) = (self.speed.map(took), self.device_speed.map(took));
         Headline { verdict, step, machine, device, note, sides: [0, 1].map(|side| self.side_words(side)) }
     }

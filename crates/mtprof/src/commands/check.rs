@@ -113,13 +113,10 @@ fn slower(diff: &Diff) -> Vec<String> {
         lines.push(line("step", &step, diff.speed, "machine"));
     }
     for row in diff.rows_with(Verdict::Slower) {
-        let is_slower = |change: &Change| change.verdict == Verdict::Slower;
-        let name = row.key.to_string();
-        match (row.cpu.filter(is_slower), row.device.filter(is_slower)) {
-            (Some(change), _) => lines.push(line(&name, &change, diff.speed, "machine")),
-            (None, Some(change)) => lines.push(line(&name, &change, diff.device_speed, "device")),
-            (None, None) => {}
-        }
+        let Some(change) = row.told() else { continue };
+        let is_of_device = row.device.as_ref() == Some(change);
+        let (speed, on) = if is_of_device { (diff.device_speed, "device") } else { (diff.speed, "machine") };
+        lines.push(line(&row.key.to_string(), change, speed, on));
     }
     for row in diff.rows_with(Verdict::Added) {
         lines.push(format!("{}: {} a step, not in the baseline", row.key, Nanoseconds(row.effect_ns)));
