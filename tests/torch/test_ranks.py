@@ -60,8 +60,9 @@ def check_straggler(told: dict[str, Any]) -> None:
     assert told["by"] == "collectives"
     straggler = told["straggler"]
     assert straggler["rank"] == STRAGGLER
-    # The machine may have stopped the other for longer in a step or two.
-    assert straggler["of"] == STEPS
+    # The last collective may end after the recording does.
+    assert straggler["of"] in {STEPS - 1, STEPS}
+    # The machine may have stopped the other rank for longer in a step or two.
     assert straggler["last_in"] > STEPS // 2
     assert straggler["caused_ns"] > 0
 
