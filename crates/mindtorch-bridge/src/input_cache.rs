@@ -4,24 +4,31 @@ use crate::{flops, inputs};
 use mindtorch_profiler::{Inputs, Name};
 
 /// Most operators are given what they were given before. Then their words need not even be read.
+///
+/// Words are known by a hash of 128 bits alone, which no two that a program ever has share: to keep and compare the words
+/// themselves would take several lines of the processor's cache, and in a program of any size those are far away.
 #[derive(Debug)]
-pub(crate) struct InputCache(Vec<[KnownInputs; 2]>);
+pub(crate) struct InputCache(Vec<Set>);
 
-/// What words are.
-#[derive(Debug, Default)]
-pub(crate) struct KnownInputs {
-    words: Vec<u64>,
-    pub(crate) inputs: Inputs,
-    /// How many floating-point operations the operator does that was last given these.
-    flops: Option<(Name, u64)>,
+/// Two, so that words that come in turns do not drive each other out. One line of the cache.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Set {
+    newer: KnownInputs,
+    older: KnownInputs,
 }
 
-/// Words are in one of two entries of their set, so that two that come in turns do not drive each other out.
+/// What words are.
+#[derive(Debug)]
+pub(crate) struct KnownInputs {
+    hash: [u64; 2],
+    pub(crate) inputs: Inputs,
+    /// The operator that was last given these, and how many floating-point operations it does.
+    operator: Name,
+    flops: u64,
+}
+
 const SETS: usize = 512;
-/// Where those are that are too long to be kept: no words have this set.
-const LONG: usize = SETS;
-/// Inputs of more words are seldom the same, and their copies would be large.
-const LONGEST: usize = 128;
 
 impl InputCache {
     pub(crate) const fn new() -> Self {
@@ -30,70 +37,75 @@ impl InputCache {
 
     #[inline]
     pub(crate) fn of(&mut self, words: &[u64]) -> &mut KnownInputs {
-        let set = set_of(words);
-        match self.0.get(set) {
-            Some([newer, _]) if *newer.words == *words => &mut self.0[set][0],
-            _ => self.older(set, words),
-        }
-    }
-
-    #[inline(never)]
-    fn older(&mut self, set: usize, words: &[u64]) -> &mut KnownInputs {
-        match self.0.get(set) {
-            Some([_, older]) if *older.words == *words => &mut self.0[set][1],
-            _ => self.add(set, words),
+        let hash = hash(words);
+        let place = place_of(hash);
+        match self.0.get(place) {
+            Some(set) if set.newer.hash == hash => &mut self.0[place].newer,
+            Some(set) if set.older.hash == hash => &mut self.0[place].older,
+            _ => self.add(hash, words),
         }
     }
 
     #[cold]
-    fn add(&mut self, set: usize, words: &[u64]) -> &mut KnownInputs {
+    fn add(&mut self, hash: [u64; 2], words: &[u64]) -> &mut KnownInputs {
         if self.0.is_empty() {
-            self.0.resize_with(SETS + 1, Default::default);
+            self.0.resize_with(SETS, || Set { newer: KnownInputs::NONE, older: KnownInputs::NONE });
         }
-        let (set, kept) = if words.len() > LONGEST { (LONG, Vec::new()) } else { (set, words.to_vec()) };
-        let [newer, older] = &mut self.0[set];
-        *older = std::mem::replace(newer, KnownInputs { words: kept, inputs: inputs::encode(words), flops: None });
-        newer
+        let set = &mut self.0[place_of(hash)];
+        let inputs = inputs::encode(words);
+        set.older = std::mem::replace(&mut set.newer, KnownInputs { hash, inputs, ..KnownInputs::NONE });
+        &mut set.newer
     }
 }
 
 impl KnownInputs {
+    const NONE: Self = Self { hash: [0; 2], inputs: Inputs::NONE, operator: Name::EMPTY, flops: 0 };
+
     /// The floating-point operations of an operator with these inputs, whose words these are.
     #[inline]
     pub(crate) fn flops(&mut self, name: Name, words: &[u64]) -> u64 {
-        match self.flops {
-            Some((known, flops)) if known == name => flops,
-            _ => self.count_flops(name, words),
+        if self.operator != name {
+            self.count_flops(name, words);
         }
+        self.flops
     }
 
     #[cold]
-    fn count_flops(&mut self, name: Name, words: &[u64]) -> u64 {
-        let flops = flops::count(&name.text(), words);
-        self.flops = Some((name, flops));
-        flops
+    fn count_flops(&mut self, name: Name, words: &[u64]) {
+        (self.operator, self.flops) = (name, flops::count(&name.text(), words));
     }
 }
 
-/// The set of words. Four multiplications are under way at a time: one after the other they would take longer than all else
-/// that is done to find inputs.
+/// Never all zero, which is what an entry has that is not used.
 #[inline]
-fn set_of(words: &[u64]) -> usize {
-    const ODD: u64 = 0xf135_7aea_2e62_a9c5;
-    let mut lanes = [0u64; 4];
-    let (fours, rest) = words.as_chunks::<4>();
-    for four in fours {
-        for (lane, &word) in lanes.iter_mut().zip(four) {
-            *lane = lane.wrapping_add(word).wrapping_mul(ODD);
-        }
+fn hash(words: &[u64]) -> [u64; 2] {
+    // Digits of pi, which nothing in a program is by chance.
+    const ODD: [u64; 4] = [0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7345, 0xa409_3822_299f_31d1, 0x082e_fa98_ec4e_6c89];
+    let length = (words.len() as u64).wrapping_mul(ODD[0]);
+    let [mut one, mut other] = [ODD[1] ^ length, ODD[2].wrapping_add(length)];
+    let (pairs, rest) = words.as_chunks::<2>();
+    // The two halves do not wait for each other.
+    for &[a, b] in pairs {
+        one = folded(a ^ ODD[2], b ^ one);
+        other = folded(b ^ ODD[3], a ^ other);
     }
-    for (lane, &word) in lanes.iter_mut().zip(rest) {
-        *lane = lane.wrapping_add(word).wrapping_mul(ODD);
+    for &word in rest {
+        one = folded(word ^ ODD[2], one);
+        other = folded(word ^ other, ODD[3]);
     }
-    let [a, b, c, d] = lanes;
-    let mixed = a.wrapping_add(b.rotate_left(11)) ^ c.rotate_left(23).wrapping_add(d.rotate_left(37));
-    // The upper bits of a product are those that all of the word is in.
-    (mixed >> (u64::BITS - SETS.ilog2())) as usize
+    [one, other | 1]
+}
+
+/// A product of 128 bits, in 64 of which each depends on all that went into it.
+#[inline]
+fn folded(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    (product >> u64::BITS) as u64 ^ product as u64
+}
+
+#[inline]
+fn place_of(hash: [u64; 2]) -> usize {
+    hash[0] as usize % SETS
 }
 
 #[cfg(test)]
@@ -136,12 +148,21 @@ mod tests {
     }
 
     #[test]
-    fn shapes_that_are_alike_have_sets_of_their_own() {
-        let sizes = [1, 2, 3, 4, 8, 16, 32, 64, 128, 256, 768, 1024];
-        let pairs =
-            sizes.iter().flat_map(|&rows| sizes.map(|columns| [matrix(rows, columns), matrix(columns, rows)].concat()));
-        let sets: HashSet<usize> = pairs.map(|words| set_of(&words)).collect();
-        // Of 144 balls in 512 boxes, 126 are expected to have one of their own or be the first in it.
-        assert!(sets.len() > 110, "{}", sets.len());
+    fn words_that_are_alike_have_hashes_of_their_own() {
+        let sizes = [0, 1, 2, 3, 4, 8, 16, 32, 64, 128, 256, 768, 1024, u64::MAX];
+        let mut words = vec![vec![]];
+        for length in 0..4 {
+            let longer = |known: &Vec<u64>| sizes.map(|size| [&known[..], &[size]].concat());
+            words.extend(words.clone().iter().filter(|known| known.len() == length).flat_map(longer));
+        }
+        let hashes: HashSet<[u64; 2]> = words.iter().map(|words| hash(words)).collect();
+        assert_eq!(hashes.len(), words.len());
+        // Either half tells them apart as well, and the sets are used alike: of so many balls a box has 79 on average.
+        for half in 0..2 {
+            assert_eq!(hashes.iter().map(|hash| hash[half]).collect::<HashSet<_>>().len(), words.len());
+        }
+        let mut sets = vec![0; SETS];
+        hashes.iter().for_each(|&hash| sets[place_of(hash)] += 1);
+        assert!(sets.iter().all(|&count| (40..130).contains(&count)), "{sets:?}");
     }
 }
