@@ -1,4 +1,4 @@
-"""``EmptyObserver``: what PyTorch itself takes to tell someone of its operators."""
+"""``EmptyObserver``: what PyTorch and Python themselves take to tell someone of what they do."""
 
 from __future__ import annotations
 
@@ -7,30 +7,42 @@ from pathlib import Path
 from typing import Any
 
 SOURCE = Path(__file__).with_name("observer.cpp")
-OBSERVERS = {
-    "an observer that does nothing": {},
-    "one that is given inputs": {"inputs": True},
-    "one that is told of memory": {"memory": True},
-    "one that is given all that": {"inputs": True, "memory": True},
+EMPTY = "an observer that does nothing"
+FLOORS: dict[str, dict[str, bool]] = {
+    "plain": {},
+    "shapes": {"inputs": True},
+    "stack": {"functions": True},
+    "memory": {"memory": True},
+    "all": {"inputs": True, "functions": True, "memory": True},
+}
+OBSERVERS: dict[str, dict[str, bool]] = {
+    EMPTY: {},
+    **{f"{mode}: only told, and the clock read": {"clock": True, **told} for mode, told in FLOORS.items()},
 }
 
 
 class EmptyObserver:
-    """Is told of every operator, and does nothing."""
+    """Is told of every operator, reads the clock if it is asked to, and keeps nothing."""
 
-    def __init__(self, torch: Any, inputs: bool = False, memory: bool = False) -> None:
+    def __init__(
+        self, torch: Any, clock: bool = False, inputs: bool = False, functions: bool = False, memory: bool = False
+    ) -> None:
         from mindtorch_v2._torch._build import library_for  # noqa: PLC0415 (not for workers without PyTorch)
 
         self.library = ctypes.CDLL(str(library_for(torch, SOURCE)))
         self.library.observe.restype = ctypes.c_uint64
         self.library.ignore.argtypes = [ctypes.c_uint64, ctypes.c_int]
-        self.inputs, self.memory = inputs, memory
+        self.clock, self.inputs, self.functions, self.memory = clock, inputs, functions, memory
         self.handle = 0
 
     def start(self) -> None:
         """Observe from now on."""
-        self.handle = self.library.observe(int(self.inputs), int(self.memory))
+        self.handle = self.library.observe(int(self.clock), int(self.inputs), int(self.memory))
+        if self.functions:
+            ctypes.pythonapi.PyEval_SetProfile(self.library.function_event, None)
 
     def stop(self) -> None:
         """Observe no longer."""
+        if self.functions:
+            ctypes.pythonapi.PyEval_SetProfile(None, None)
         self.library.ignore(self.handle, int(self.memory))
