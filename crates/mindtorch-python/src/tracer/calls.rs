@@ -21,6 +21,13 @@ struct Open {
     is_recording: bool,
 }
 
+#[derive(Clone, Copy)]
+struct Top {
+    /// As a call has it, or 0.
+    frame: usize,
+    is_left_out: bool,
+}
+
 struct Call {
     /// The address of the frame; for a call of a builtin, of the frame that calls it, with the lowest bit set.
     frame: usize,
@@ -42,8 +49,8 @@ impl Calls {
     pub(super) fn event(&self, happening: &Happening<'_, '_>) -> bool {
         let (frame, py) = (happening.frame, happening.frame.py());
         let is_recording = capture().contains(Capture::FUNCTIONS);
-        let (hidden_by, was_recording, mut top) =
-            self.0.with(py, |open| (open.hidden_by, open.is_recording, open.top())).unwrap_or_default();
+        let state = self.0.with(py, |open| (open.hidden_by, open.is_recording, open.top()));
+        let Some((hidden_by, was_recording, mut top)) = state else { return false };
         if hidden_by != 0 {
             if hidden_by == frame.address() && happening.event == Event::Return {
                 self.0.with(py, |open| open.hidden_by = 0);
@@ -55,33 +62,32 @@ impl Calls {
         }
         match happening.event {
             Event::Call => self.call(frame, top),
-            Event::Return => drop(self.end(py, frame.address())),
+            Event::Return => _ = self.end(py, frame.address()),
             Event::BuiltinCall => self.call_builtin(frame, happening.value, top),
-            Event::BuiltinReturn => {
-                let call = self.end(py, frame.address() | BUILTIN);
-                return call.is_some_and(|call| call.starts_thread);
-            }
+            Event::BuiltinReturn => return self.end(py, frame.address() | BUILTIN),
             Event::Other => {}
         }
         false
     }
 
     #[inline]
-    fn call(&self, frame: &Frame<'_>, top: usize) {
+    fn call(&self, frame: &Frame<'_>, top: Top) {
         let caller = frame.back();
         let caller_address = caller.as_ref().map_or(0, Frame::address);
-        if top & !BUILTIN != caller_address {
+        if top.frame & !BUILTIN != caller_address {
             self.match_frames(frame.py(), caller.as_ref());
             if self.is_hidden(frame.py()) {
                 return;
             }
         }
-        let line = self.calling_line(caller);
+        let line = match &caller {
+            Some(caller) if caller_address == top.frame && !top.is_left_out => names::line(caller),
+            _ => self.calling_line(caller),
+        };
         self.begin(frame, line, None);
     }
 
     /// The line that a caller is at. Of one that is left out, nobody sees the file: then it is its caller's line.
-    #[inline]
     fn calling_line(&self, mut caller: Option<Frame<'_>>) -> u32 {
         while let Some(frame) = &caller
             && self.is_left_out(frame)
@@ -91,7 +97,6 @@ impl Calls {
         caller.map_or(0, |caller| names::line(&caller))
     }
 
-    #[inline]
     fn is_left_out(&self, frame: &Frame<'_>) -> bool {
         let is_left_out = |open: &mut Open| {
             let call = open.calls.iter().rev().find(|call| call.frame == frame.address());
@@ -125,20 +130,19 @@ impl Calls {
     }
 
     #[inline]
-    fn call_builtin(&self, frame: &Frame<'_>, value: Option<&Bound<'_, PyAny>>, top: usize) {
+    fn call_builtin(&self, frame: &Frame<'_>, value: Option<&Bound<'_, PyAny>>, mut top: Top) {
         let py = frame.py();
-        if top != frame.address() {
+        if top.frame != frame.address() {
             self.match_frames(py, Some(frame));
             if self.is_hidden(py) {
                 return;
             }
+            top = self.0.with(py, |open| open.top()).unwrap_or(top);
         }
         let function =
             value.and_then(|value| Builtin::of_object(value.as_borrowed())).and_then(|it| names::builtin(&it));
-        let is_left_out =
-            self.0.with(py, |open| open.calls.last().is_some_and(|call| call.is_left_out)).unwrap_or(true);
         let span = match function {
-            Some(function) if function.is_shown && !is_left_out => {
+            Some(function) if function.is_shown && !top.is_left_out => {
                 Span::begin(&SpanArgs::new(SpanKind::Function, function.name).call(names::line(frame), None))
             }
             _ => Span::none(),
@@ -148,16 +152,19 @@ impl Calls {
         self.0.with(py, |open| open.calls.push(call));
     }
 
-    /// Ends the call of a frame, and those in it whose ends were missed.
+    /// Ends the call of a frame, and those in it whose ends were missed. True if it may have started a thread.
     #[inline]
-    fn end(&self, py: Python<'_>, frame: usize) -> Option<Call> {
-        self.0.with(py, |open| {
-            if open.top() != frame {
-                let at = open.calls.iter().rposition(|call| call.frame == frame)?;
-                open.truncate(at + 1);
+    fn end(&self, py: Python<'_>, frame: usize) -> bool {
+        let end = |open: &mut Open| {
+            if open.top().frame != frame {
+                open.end_after(frame)?;
             }
-            open.calls.pop()
-        })?
+            let call = open.calls.pop()?;
+            // This is the thread that the calls are of.
+            call.span.end_where_it_began();
+            Some(call.starts_thread)
+        };
+        self.0.with(py, end).flatten().unwrap_or(false)
     }
 
     /// Makes the calls those of the frames that are running, of which `frame` is the innermost.
@@ -181,9 +188,9 @@ impl Calls {
     }
 
     /// Recording begins or ends. The frames that were called meanwhile have no spans yet: they are begun again. The
-    /// innermost frame that has a call then.
+    /// innermost call then.
     #[cold]
-    fn switch(&self, py: Python<'_>, is_recording: bool) -> usize {
+    fn switch(&self, py: Python<'_>, is_recording: bool) -> Top {
         if !is_recording {
             registry::check_process(py);
         }
@@ -196,7 +203,7 @@ impl Calls {
                 }
                 open.top()
             })
-            .unwrap_or(0)
+            .unwrap_or(Top { frame: 0, is_left_out: false })
     }
 
     fn is_hidden(&self, py: Python<'_>) -> bool {
@@ -214,10 +221,21 @@ impl Calls {
 }
 
 impl Open {
-    /// The frame of the innermost call, or 0.
+    /// The innermost call.
     #[inline]
-    fn top(&self) -> usize {
-        self.calls.last().map_or(0, |call| call.frame)
+    fn top(&self) -> Top {
+        match self.calls.last() {
+            Some(call) => Top { frame: call.frame, is_left_out: call.is_left_out },
+            None => Top { frame: 0, is_left_out: false },
+        }
+    }
+
+    /// Ends the calls in that of a frame; None if it has none.
+    #[cold]
+    fn end_after(&mut self, frame: usize) -> Option<()> {
+        let at = self.calls.iter().rposition(|call| call.frame == frame)?;
+        self.truncate(at + 1);
+        Some(())
     }
 
     fn truncate(&mut self, length: usize) {

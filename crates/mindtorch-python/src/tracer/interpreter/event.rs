@@ -6,6 +6,7 @@ use pyo3::ffi::{PyFrameObject, PyObject};
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::True;
 use std::ffi::c_int;
+use std::mem::ManuallyDrop;
 use std::panic::AssertUnwindSafe;
 
 /// A profile hook in C: it gets its object, the frame, what happened and the value or the function that it is about.
@@ -73,12 +74,13 @@ unsafe extern "C" fn function<T: HookObject>(
     value: *mut PyObject,
 ) -> c_int {
     // SAFETY: the interpreter calls hooks with the lock held, with the object that they were made with, which is a `T`, a
-    // frame, and null or an object. References are taken, so that all of them stay while Python code runs in here.
+    // frame, and null or an object. The last two it is in the middle of running or returning, so that they stay: of these no
+    // reference is taken, and none given back. The object would go if Python code that runs in here took the hook away.
     let (object, frame, value) = unsafe {
         let py = Python::assume_attached();
         let object = Bound::from_borrowed_ptr(py, object).cast_into_unchecked::<T>();
-        let frame = Frame(Bound::from_borrowed_ptr(py, frame.cast()));
-        (object, frame, Bound::from_borrowed_ptr_or_opt(py, value))
+        let frame = ManuallyDrop::new(Frame(Bound::from_owned_ptr(py, frame.cast())));
+        (object, frame, ManuallyDrop::new(Bound::from_owned_ptr_or_opt(py, value)))
     };
     let py = object.py();
     let happening = Happening { frame: &frame, event: Event::of_number(number), number, value: value.as_ref() };
