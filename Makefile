@@ -65,7 +65,7 @@ count-where: ## Show which functions the instructions of CASE="a + b: session" a
 count-python: $(VENV)/.installed ## Count the instructions that an event takes in Python.
 	@$(NEED_VALGRIND) && $(BIN)/python benches/instructions.py
 
-bench: $(TORCH_VENV)/.installed $(READERS_VENV)/.installed ## Measure the profiler and mtprof beside PyTorch's and others, in some 32 minutes; BENCH=--quick: in 6.
+bench: $(TORCH_VENV)/.installed $(READERS_VENV)/.installed ## Measure the profiler and mtprof beside PyTorch's and others, in some 35 minutes; BENCH=--quick: in 6.
 	mkdir -p $(BENCH_OUTPUT)
 	$(if $(ENGINE),$(CARGO) bench -p mindtorch-benches -- $(filter --quick,$(BENCH)) --json "$(CURDIR)/$(ENGINE)" >&2)
 	$(TORCH_VENV)/bin/python -m benches.costs $(ENGINE:%=--engine %) --out $(BENCH_OUTPUT)/costs.json $(BENCH)
