@@ -85,7 +85,7 @@ def run(section: Callable[[Effort], Iterable[Row]], effort: Effort, rows: list[R
 def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m benches.costs", description=sys.modules["benches.costs"].__doc__)
-    parser.add_argument("--quick", action="store_true", help="a rough look, in five minutes")
+    parser.add_argument("--quick", action="store_true", help="a rough look, in six minutes")
     parser.add_argument("--only", metavar="SECTION", nargs="+", choices=SECTIONS, default=list(SECTIONS))
     parser.add_argument("--engine", metavar="FILE", type=Path, help="what the Rust benchmark has written")
     parser.add_argument("--out", metavar="FILE", type=Path, default=OUTPUT, help=f"for the figures; default {OUTPUT}")

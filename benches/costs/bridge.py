@@ -1,7 +1,7 @@
 """What our profiler costs a program of PyTorch's, beside PyTorch's own.
 
 As in ``added``, but both sides are PyTorch: the one with our profiler, the other with its own. For each mode there is
-what it takes to be told of what that mode records and to read the clock as often: the least that any profiler can.
+what it takes to be told of what that mode records and to read the clock as often: the least that any profiler can take.
 """
 
 from __future__ import annotations

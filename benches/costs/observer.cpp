@@ -13,7 +13,7 @@
 
 namespace {
 
-// The quickest clock there is. What it says is used, so that it is read.
+// What our own recorder reads, where it can. What it says is used, so that it is read.
 inline void read_clock() {
 #if defined(__x86_64__)
   const auto now = __rdtsc();

@@ -22,7 +22,7 @@ OBSERVERS: dict[str, dict[str, bool]] = {
 
 
 class EmptyObserver:
-    """Is told of every operator, reads the clock if it is asked to, and keeps nothing."""
+    """Is told of every operator and keeps nothing. Without ``clock`` it does not ask when operators begin and end."""
 
     def __init__(
         self, torch: Any, clock: bool = False, inputs: bool = False, functions: bool = False, memory: bool = False

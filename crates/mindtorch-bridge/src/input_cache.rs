@@ -3,9 +3,9 @@
 use crate::{flops, inputs};
 use mindtorch_profiler::{Inputs, Name};
 
-/// Most operators are given what they were given before. Then their words need not even be read.
+/// Most operators are given what they were given before. Then their words need not be decoded.
 ///
-/// Words are known by a hash of 128 bits alone, which no two that a program ever has share: to keep and compare the words
+/// Words are known by a hash of 127 bits alone, which no two share by chance: to keep and compare the words
 /// themselves would take several lines of the processor's cache, and in a program of any size those are far away.
 #[derive(Debug)]
 pub(crate) struct InputCache(Vec<Set>);
@@ -29,6 +29,8 @@ pub(crate) struct KnownInputs {
 }
 
 const SETS: usize = 512;
+
+const _: () = assert!(size_of::<Set>() == 64);
 
 impl InputCache {
     pub(crate) const fn new() -> Self {
@@ -79,7 +81,7 @@ impl KnownInputs {
 /// Never all zero, which is what an entry has that is not used.
 #[inline]
 fn hash(words: &[u64]) -> [u64; 2] {
-    // Digits of pi, which nothing in a program is by chance.
+    // Digits of pi, made odd, which nothing in a program is by chance.
     const ODD: [u64; 4] = [0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7345, 0xa409_3822_299f_31d1, 0x082e_fa98_ec4e_6c89];
     let length = (words.len() as u64).wrapping_mul(ODD[0]);
     let [mut one, mut other] = [ODD[1] ^ length, ODD[2].wrapping_add(length)];
@@ -157,7 +159,7 @@ mod tests {
         }
         let hashes: HashSet<[u64; 2]> = words.iter().map(|words| hash(words)).collect();
         assert_eq!(hashes.len(), words.len());
-        // Either half tells them apart as well, and the sets are used alike: of so many balls a box has 79 on average.
+        // Either half tells them apart as well, and the sets are used alike: of so many balls a box has 81 on average.
         for half in 0..2 {
             assert_eq!(hashes.iter().map(|hash| hash[half]).collect::<HashSet<_>>().len(), words.len());
         }
