@@ -63,9 +63,9 @@ extern "C" __attribute__((visibility("default"))) uint64_t observe(int clock, in
   if (memory != 0) {
     c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::PROFILER_STATE, std::make_shared<Memory>());
   }
-  const auto callback = clock != 0 ? at::RecordFunctionCallback(&begin<true>, &end<true>)
-                                   : at::RecordFunctionCallback(&begin<false>, &end<false>);
-  return at::addGlobalCallback(at::RecordFunctionCallback(callback).needsInputs(inputs != 0));
+  auto callback = clock != 0 ? at::RecordFunctionCallback(&begin<true>, &end<true>)
+                             : at::RecordFunctionCallback(&begin<false>, &end<false>);
+  return at::addGlobalCallback(std::move(callback.needsInputs(inputs != 0)));
 }
 
 extern "C" __attribute__((visibility("default"))) void ignore(uint64_t handle, int memory) {

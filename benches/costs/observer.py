@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 SOURCE = Path(__file__).with_name("observer.cpp")
-EMPTY = "an observer that does nothing"
-FLOORS: dict[str, dict[str, bool]] = {
+TOLD: dict[str, dict[str, bool]] = {
     "plain": {},
     "shapes": {"inputs": True},
     "stack": {"functions": True},
@@ -16,8 +15,8 @@ FLOORS: dict[str, dict[str, bool]] = {
     "all": {"inputs": True, "functions": True, "memory": True},
 }
 OBSERVERS: dict[str, dict[str, bool]] = {
-    EMPTY: {},
-    **{f"{mode}: only told, and the clock read": {"clock": True, **told} for mode, told in FLOORS.items()},
+    "an observer that does nothing": {},
+    **{f"{mode}: only told, and the clock read": {"clock": True, **told} for mode, told in TOLD.items()},
 }
 
 

@@ -21,7 +21,8 @@ struct Open {
     is_recording: bool,
 }
 
-#[derive(Clone, Copy)]
+/// The innermost call.
+#[derive(Clone, Copy, Default)]
 struct Top {
     /// As a call has it, or 0.
     frame: usize,
@@ -203,7 +204,7 @@ impl Calls {
                 }
                 open.top()
             })
-            .unwrap_or(Top { frame: 0, is_left_out: false })
+            .unwrap_or_default()
     }
 
     fn is_hidden(&self, py: Python<'_>) -> bool {
@@ -221,13 +222,10 @@ impl Calls {
 }
 
 impl Open {
-    /// The innermost call.
     #[inline]
     fn top(&self) -> Top {
-        match self.calls.last() {
-            Some(call) => Top { frame: call.frame, is_left_out: call.is_left_out },
-            None => Top { frame: 0, is_left_out: false },
-        }
+        let top = |call: &Call| Top { frame: call.frame, is_left_out: call.is_left_out };
+        self.calls.last().map(top).unwrap_or_default()
     }
 
     /// Ends the calls in that of a frame; None if it has none.

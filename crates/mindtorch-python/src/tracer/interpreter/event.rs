@@ -74,8 +74,8 @@ unsafe extern "C" fn function<T: HookObject>(
     value: *mut PyObject,
 ) -> c_int {
     // SAFETY: the interpreter calls hooks with the lock held, with the object that they were made with, which is a `T`, a
-    // frame, and null or an object. The last two it is in the middle of running, calling or returning, so that they stay: of these no
-    // reference is taken, and none given back. The object would go if Python code that runs in here took the hook away.
+    // frame, and null or an object. The last two it is in the middle of running, calling or returning, so that they stay:
+    // of these no reference is taken, and none given back. The object would go if Python code in here took the hook away.
     let (object, frame, value) = unsafe {
         let py = Python::assume_attached();
         let object = Bound::from_borrowed_ptr(py, object).cast_into_unchecked::<T>();
