@@ -48,15 +48,14 @@ impl Clock {
         Self::Monotonic(Arc::new(Anchor::now(read_monotonic)))
     }
 
-    /// The current time in ticks. Never 0, which records use for "not yet".
-    #[inline]
-    pub(crate) fn ticks(&self) -> u64 {
-        if let Self::Tsc(_) = self { read_tsc() } else { self.slower_ticks() }
+    pub(crate) fn is_tsc(&self) -> bool {
+        matches!(self, Self::Tsc(_))
     }
 
-    /// Apart, so that the recording path does not carry it along.
+    /// The current time in ticks. Never 0, which records use for "not yet". Whoever records reads the time-stamp counter itself,
+    /// if that is the clock, without this in its way.
     #[inline(never)]
-    fn slower_ticks(&self) -> u64 {
+    pub(crate) fn ticks(&self) -> u64 {
         match self {
             Self::Tsc(_) => read_tsc(),
             Self::Monotonic(_) => read_monotonic(),

@@ -139,6 +139,8 @@ pub use macros::CallSite;
 pub use markup::markup_text;
 pub use names::{Name, Stack};
 pub use overhead::{Calibration, EventCost, Overhead, Sample};
+#[doc(hidden)]
+pub use recorder::Here;
 pub use recorder::{
     ContextInUse, Device, DeviceSpan, DeviceWork, Losses, Memory, MemoryRole, MemoryUse, Recorder, Span, SpanArgs,
     SpanId, SpanKind, SpanToken, ThreadWriter, Ticks, TimeScale, WhenFull, capture, counter, device_span, keep_memory,

@@ -29,24 +29,25 @@ const SPARE_CHUNKS: usize = 256;
 
 const NOT_SEALED: u32 = u32::MAX;
 
-/// A run of slots that one thread writes. Aligned so that threads do not write to each other's cache lines.
+/// A run of slots that one thread writes. Aligned so that threads do not write to each other's cache lines; what recording needs
+/// of it is in its first.
 #[derive(Debug)]
-#[repr(align(128))]
+#[repr(C, align(128))]
 pub(crate) struct Chunk {
-    slots: Slots,
-    /// How many of them may be used: all, or none more, so that its owner goes on to another one. Not the model checker's: it
+    /// How many slots may be used: all, or none more, so that its owner goes on to another one. Not the model checker's: it
     /// may be seen late.
     limit: std::sync::atomic::AtomicUsize,
     /// The position of the first slot in the thread's stream.
     base: u64,
     /// The thread that writes here.
     owner: Arc<ThreadLog>,
-    /// Slots written, known once the chunk is sealed.
-    filled: AtomicU32,
-    /// Spans opened here, known once the chunk is sealed.
-    opened: AtomicU32,
     /// Spans opened here that the owner closed.
     closed_by_owner: AtomicU32,
+    /// Slots written, known once the chunk is sealed.
+    filled: AtomicU32,
+    slots: Slots,
+    /// Spans opened here, known once the chunk is sealed.
+    opened: AtomicU32,
     /// Spans opened here that other threads closed.
     closed_by_others: AtomicU32,
     /// The chunk that follows, until a reader takes it.

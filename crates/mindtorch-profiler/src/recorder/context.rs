@@ -4,11 +4,9 @@
 //! inside the span that another left open. Whoever runs tasks tells which one is running, while any of them has a span open;
 //! spans that are begun meanwhile say whose they are, and have parents of their own task or of none.
 
+use super::flags::FLAGS;
 use std::cell::Cell;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-static IN_USE: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     static CURRENT: Cell<u32> = const { Cell::new(0) };
@@ -22,20 +20,20 @@ impl ContextInUse {
     /// A task opens a span that may be open when it is suspended.
     #[expect(clippy::new_without_default, reason = "it does something")]
     pub fn new() -> Self {
-        IN_USE.fetch_add(1, Ordering::Relaxed);
+        FLAGS.use_context();
         Self(())
     }
 
     /// Whether there is any: one relaxed load.
     #[inline]
     pub fn is_any() -> bool {
-        IN_USE.load(Ordering::Relaxed) != 0
+        FLAGS.are_contexts_used()
     }
 }
 
 impl Drop for ContextInUse {
     fn drop(&mut self) {
-        IN_USE.fetch_sub(1, Ordering::Relaxed);
+        FLAGS.leave_context();
     }
 }
 

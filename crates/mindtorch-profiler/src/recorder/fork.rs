@@ -5,7 +5,8 @@
 //! the child they also close all windows, since the child's events belong to no session of the parent's, and make the
 //! thread register again, since it has a new number.
 
-use super::global::{forget_writer, reset_after_fork};
+use super::global::reset_after_fork;
+use super::local::{LOCAL, Local};
 use super::spool::Claimed;
 use super::{Locked, Recorder};
 use crate::inputs::INPUTS;
@@ -59,5 +60,5 @@ extern "C" fn child() {
         Recorder::global().0.spares.spool.forget(held.claimed);
         held.spools.leave_to_parent();
     }
-    forget_writer();
+    LOCAL.with(Local::forget);
 }

@@ -2,23 +2,17 @@
 
 use super::context::{self, ContextInUse};
 use super::event::{Device, DeviceSpan, Memory, MemoryUse, SpanArgs, SpanId};
+use super::flags::{FLAGS, Flags};
+use super::local::{LOCAL, Local};
 use super::record::{Head, RecordKind, pair};
 use super::writer::{SpanToken, ThreadWriter};
 use super::{Recorder, fork};
 use crate::capture::Capture;
-use crate::clock::{Clock, read_tsc};
+use crate::clock::Clock;
 use crate::names::{Name, Stack};
-use crate::quiet::{Quiet, QuietDrop};
-use std::cell::{Cell, RefCell};
 use std::sync::LazyLock;
 // Not loom's, which cannot be static: the model checker works on recorders of its own.
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-
-/// What the global recorder collects, where one load finds it.
-static CAPTURE: AtomicU32 = AtomicU32::new(0);
-
-/// Whether the global recorder's clock is the time-stamp counter, where one load finds it.
-static IS_TSC: AtomicBool = AtomicBool::new(false);
+use std::sync::atomic::{AtomicU32, Ordering};
 
 static MEMORY_EPOCH: AtomicU32 = AtomicU32::new(0);
 
@@ -28,37 +22,12 @@ static GLOBAL: LazyLock<Recorder> = LazyLock::new(|| {
     #[cfg(target_os = "linux")]
     let _ = PROCESS_NAME.set(std::fs::read("/proc/self/comm").unwrap_or_default());
     let clock = Clock::system();
-    IS_TSC.store(matches!(clock, Clock::Tsc(_)), Ordering::Relaxed);
+    FLAGS.set_clock(&clock);
     Recorder::new(clock, true)
 });
 
 #[cfg(target_os = "linux")]
 static PROCESS_NAME: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
-
-thread_local! {
-    pub(super) static WRITER: RefCell<Option<LocalWriter>> = const { RefCell::new(None) };
-    /// The address of this thread's log, or 0. Apart from the writer, because ending a span needs no more than this and
-    /// the clock.
-    pub(super) static HERE: Cell<usize> = const { Cell::new(0) };
-}
-
-/// The writer of a thread of this process.
-#[derive(Debug)]
-pub(super) struct LocalWriter(ThreadWriter, QuietDrop);
-
-impl LocalWriter {
-    pub(super) fn new(writer: ThreadWriter) -> Self {
-        Self(writer, QuietDrop::default())
-    }
-}
-
-impl Drop for LocalWriter {
-    fn drop(&mut self) {
-        // The log may be freed now, and another thread's take its address.
-        HERE.set(0);
-        self.1.begin();
-    }
-}
 
 impl Recorder {
     /// The recorder of this process.
@@ -68,52 +37,20 @@ impl Recorder {
 }
 
 pub(super) fn publish(capture: Capture) {
-    CAPTURE.store(capture.bits(), Ordering::Relaxed);
+    FLAGS.set_capture(capture);
 }
 
 /// What is being collected in this process: one relaxed load. Ask before computing anything that is only for the
 /// profiler, such as shapes.
 #[inline]
 pub fn capture() -> Capture {
-    Capture::from_bits(CAPTURE.load(Ordering::Relaxed))
+    FLAGS.capture()
 }
 
-/// Runs `write` with this thread's writer. Where there is none to be had (the thread is being torn down, or is in the
-/// middle of writing), the event is counted as lost.
+/// Runs `write` with this thread's writer; see [`Local::with`].
 #[inline(always)]
 fn with_writer<T>(write: impl FnOnce(&mut ThreadWriter) -> T) -> Option<T> {
-    let written = WRITER.try_with(|writer| {
-        let mut writer = writer.try_borrow_mut().ok()?;
-        if writer.is_none() {
-            register(&mut writer);
-        }
-        writer.as_mut().map(|writer| write(&mut writer.0))
-    });
-    let written = written.ok().flatten();
-    if written.is_none() {
-        lost();
-    }
-    written
-}
-
-#[cold]
-#[inline(never)]
-fn register(writer: &mut Option<LocalWriter>) {
-    let _quiet = Quiet::new();
-    let new = Recorder::global().thread(os_thread_id(), thread_name().as_deref());
-    HERE.set(new.address());
-    *writer = Some(LocalWriter::new(new));
-}
-
-#[cold]
-#[inline(never)]
-fn lost() {
-    Recorder::global().count_lost();
-}
-
-/// Forgets this thread's writer, in a child process, where the thread has another number.
-pub(super) fn forget_writer() {
-    let _ = WRITER.try_with(|writer| writer.try_borrow_mut().map(|mut writer| *writer = None));
+    LOCAL.with(|local| local.with(write))
 }
 
 /// A span that ends when it is dropped, on whichever thread that is.
@@ -122,7 +59,7 @@ pub(super) fn forget_writer() {
 /// and dropping it costs a load and two branches.
 #[derive(Debug)]
 #[must_use = "a span ends when it is dropped; bind it to a variable, such as `_span`"]
-pub struct Span(Option<SpanToken>);
+pub struct Span(pub(super) Option<SpanToken>);
 
 impl Span {
     /// Begins an annotation. Where the name is a literal, [`record_function!`](crate::record_function) is faster.
@@ -178,9 +115,14 @@ impl Span {
     /// the span is not used again.
     #[doc(hidden)]
     #[inline(always)]
-    pub fn end_where_it_began(mut self) {
+    pub fn end_where_it_began(self) {
+        self.close_by_owner(&FLAGS);
+    }
+
+    #[inline(always)]
+    pub(super) fn close_by_owner(mut self, flags: &Flags) {
         if let Some(token) = self.0.take() {
-            token.0.close_by_owner(now());
+            token.0.close_by_owner(flags.now());
         }
     }
 
@@ -215,12 +157,7 @@ impl Drop for Span {
 /// middle of being torn down.
 #[inline(never)]
 fn end(token: SpanToken) {
-    token.0.close(now(), HERE.get());
-}
-
-#[inline(always)]
-fn now() -> u64 {
-    if IS_TSC.load(Ordering::Relaxed) { read_tsc() } else { Recorder::global().now().0 }
+    token.0.close(FLAGS.now(), LOCAL.with(Local::log));
 }
 
 /// Records an allocation or a free, if anyone collects memory.
@@ -299,7 +236,7 @@ pub fn mark(name: Name) {
 /// in a thread that is being torn down, and does not know the names that other languages give.
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "the standard library tells a thread's name only while the thread is well")]
-fn thread_name() -> Option<String> {
+pub(super) fn thread_name() -> Option<String> {
     let mut name = [0u8; 16];
     // SAFETY: the buffer has the 16 bytes that this call may write, with a zero at the end.
     unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
@@ -309,7 +246,7 @@ fn thread_name() -> Option<String> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn thread_name() -> Option<String> {
+pub(super) fn thread_name() -> Option<String> {
     None
 }
 

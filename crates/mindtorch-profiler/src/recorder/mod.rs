@@ -8,9 +8,12 @@ mod chunk;
 mod context;
 mod elsewhere;
 mod event;
+mod flags;
 mod fork;
 mod global;
+mod here;
 mod kept;
+mod local;
 mod losses;
 mod own_slots;
 mod packing;
@@ -34,6 +37,7 @@ pub use global::{
     Span, capture, counter, device_span, mark, memory, memory_epoch, memory_sources, memory_use, os_thread_id,
     thread_number,
 };
+pub use here::Here;
 pub use kept::{keep_memory, release_memory};
 pub use losses::Losses;
 pub(crate) use packing::{unpack_last, unpack_memory, unpack_numbers};

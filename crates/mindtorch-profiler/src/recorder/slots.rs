@@ -7,8 +7,10 @@ use crate::spool::MappedBlock;
 use std::ops::Deref;
 use std::ptr::NonNull;
 
-/// A run of slots. Finding one costs the same wherever they are.
+/// A run of slots. Finding one costs the same wherever they are. In this order, for the sake of whoever has it among what is
+/// used often.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Slots {
     first: NonNull<Slot>,
     count: usize,

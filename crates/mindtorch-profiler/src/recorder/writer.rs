@@ -6,7 +6,7 @@ use super::packing::{memory_in_one_slot, memory_in_two_slots, span_in_one_slot, 
 use super::record::{Head, RecordKind, Words, pair};
 use super::{Recorder, ThreadLog};
 use crate::capture::Capture;
-use crate::clock::Clock;
+use crate::clock::read_tsc;
 use crate::names::Name;
 use crate::quiet::Quiet;
 use crate::sync::Arc;
@@ -20,12 +20,13 @@ use crate::sync::Arc;
 pub struct ThreadWriter {
     recorder: Recorder,
     log: Arc<ThreadLog>,
-    clock: Clock,
     chunk: Arc<Chunk>,
     /// The next slot of the chunk.
-    next: usize,
+    next: u32,
     /// Spans begun in the chunk.
     opened: u32,
+    /// Whether the recorder's clock is the time-stamp counter.
+    is_tsc: bool,
 }
 
 /// A span that was begun with [`ThreadWriter::begin`]: give it to [`ThreadWriter::end`] of any thread. One that never
@@ -43,8 +44,8 @@ impl SpanToken {
 
 impl ThreadWriter {
     pub(super) fn new(recorder: Recorder, log: Arc<ThreadLog>, chunk: Arc<Chunk>) -> Self {
-        let clock = recorder.clock().clone();
-        Self { recorder, log, clock, chunk, next: 0, opened: 0 }
+        let is_tsc = recorder.clock().is_tsc();
+        Self { recorder, log, chunk, next: 0, opened: 0, is_tsc }
     }
 
     /// The number that traces have for this thread.
@@ -75,7 +76,7 @@ impl ThreadWriter {
         let index = self.reserve(2);
         let (head, last, second) = span_in_two_slots(args);
         self.chunk.slot(index + 1).write(second);
-        let begin = self.clock.ticks();
+        let begin = self.ticks();
         self.chunk.slot(index).write([begin, 0, head.pack(), last]);
         self.publish_span(index, 2)
     }
@@ -83,7 +84,7 @@ impl ThreadWriter {
     #[inline(always)]
     pub(super) fn begin_plain(&mut self, head: u64, last: u64) -> SpanToken {
         let index = self.reserve(1);
-        let begin = self.clock.ticks();
+        let begin = self.ticks();
         self.chunk.slot(index).write([begin, 0, head, last]);
         self.publish_span(index, 1)
     }
@@ -91,7 +92,7 @@ impl ThreadWriter {
     /// Ends a span, which this thread or another began.
     #[inline]
     pub fn end(&mut self, span: SpanToken) {
-        span.0.close(self.clock.ticks(), self.log.address());
+        span.0.close(self.ticks(), self.log.address());
     }
 
     /// Records an allocation or a free, if anyone collects memory.
@@ -105,7 +106,7 @@ impl ThreadWriter {
     #[inline(always)]
     pub(super) fn memory_always(&mut self, memory: &Memory) {
         let index = self.reserve(1);
-        let ticks = self.clock.ticks();
+        let ticks = self.ticks();
         match memory_in_one_slot(memory) {
             Some((head, last)) => self.write_one(index, [ticks, memory.address, head.pack(), last]),
             None => self.memory_detailed(memory, ticks),
@@ -126,7 +127,7 @@ impl ThreadWriter {
             let name = used.device.kind_bits() | more;
             let head = Head { kind: RecordKind::Use, flags: 0, track: used.device.index(), name };
             let index = self.reserve(1);
-            let ticks = self.clock.ticks();
+            let ticks = self.ticks();
             self.write_one(index, [ticks, used.address, head.pack(), used.bytes]);
         }
     }
@@ -175,7 +176,7 @@ impl ThreadWriter {
         if self.capture().contains(Capture::CPU) {
             let index = self.reserve(1);
             let head = Head { kind, flags: 0, track: 0, name: name.0 };
-            let ticks = self.clock.ticks();
+            let ticks = self.ticks();
             self.write_one(index, [ticks, value, head.pack(), 0]);
         }
     }
@@ -193,18 +194,23 @@ impl ThreadWriter {
         self.publish(index + 2);
     }
 
+    #[inline(always)]
+    fn ticks(&self) -> u64 {
+        if self.is_tsc { read_tsc() } else { self.recorder.clock().ticks() }
+    }
+
     /// The index of the first of `slots` free slots in the current chunk.
     #[inline]
     fn reserve(&mut self, slots: usize) -> usize {
-        if self.next + slots > self.chunk.limit() {
+        if self.next as usize + slots > self.chunk.limit() {
             self.turn_over();
         }
-        self.next
+        self.next as usize
     }
 
     #[inline]
     fn publish(&mut self, next: usize) {
-        self.next = next;
+        self.next = next as u32;
         self.log.publish(self.chunk.base() + next as u64);
     }
 
@@ -224,9 +230,9 @@ impl ThreadWriter {
     fn turn_over(&mut self) {
         let _quiet = Quiet::new();
         let slots = (self.chunk.capacity() * 4).clamp(FIRST, FULL);
-        let base = self.chunk.base() + self.next as u64;
+        let base = self.chunk.base() + u64::from(self.next);
         let next = Chunk::new(self.recorder.spares(), &self.log, base, slots);
-        self.chunk.seal(self.next, self.opened, Some(&next));
+        self.chunk.seal(self.next as usize, self.opened, Some(&next));
         self.chunk = next;
         self.next = 0;
         self.opened = 0;
@@ -238,7 +244,7 @@ impl ThreadWriter {
 
 impl Drop for ThreadWriter {
     fn drop(&mut self) {
-        self.chunk.seal(self.next, self.opened, None);
+        self.chunk.seal(self.next as usize, self.opened, None);
         self.log.end();
     }
 }
