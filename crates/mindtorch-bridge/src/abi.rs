@@ -5,7 +5,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Of both tables.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 
 /// The name under which a shim gives its table for the recorder's.
 pub(crate) const ENTRY: &std::ffi::CStr = c"mindtorch_bridge";
@@ -20,6 +20,8 @@ pub(crate) struct Op {
     pub(crate) overload: *const c_char,
     pub(crate) inputs: *const u64,
     pub(crate) input_words: usize,
+    /// By which inputs are known; zeros if there are none.
+    pub(crate) inputs_hash: [u64; 2],
     /// -1 is none.
     pub(crate) sequence: i64,
     /// PyTorch's number of the thread.
@@ -33,11 +35,13 @@ pub(crate) struct Op {
 #[repr(C)]
 pub(crate) struct Recorder {
     pub(crate) version: u32,
-    pub(crate) begin: unsafe extern "C" fn(*const c_void, *const Op),
+    pub(crate) begin_bare: unsafe extern "C" fn(*const c_void, *const c_char, i64, u64) -> bool,
+    pub(crate) begin_given: unsafe extern "C" fn(*const c_void, *const c_char, i64, u64, u64, u64) -> bool,
     pub(crate) end: extern "C" fn(*const c_void),
+    pub(crate) memory: extern "C" fn(u64, i64, u64, u64, i32, i32),
+    pub(crate) begin: unsafe extern "C" fn(*const c_void, *const Op) -> bool,
     pub(crate) begin_anywhere: unsafe extern "C" fn(*const Op) -> *mut c_void,
     pub(crate) end_anywhere: unsafe extern "C" fn(*mut c_void),
-    pub(crate) memory: extern "C" fn(u64, i64, u64, u64, i32, i32),
 }
 
 /// What the shim does for the recorder.

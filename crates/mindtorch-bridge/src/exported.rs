@@ -137,6 +137,7 @@ unsafe extern "C" fn start<const SCOPE: usize>(context: *mut *mut c_void, functi
             overload: std::ptr::null(),
             inputs: std::ptr::null(),
             input_words: 0,
+            inputs_hash: [0; 2],
             sequence: -1,
             thread: 0,
             forward_thread: 0,

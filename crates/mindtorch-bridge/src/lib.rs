@@ -6,6 +6,7 @@
 //! asked to observe only while someone records ([`Bridge::sync`]). What NVIDIA's GPUs do is asked of CUPTI (`cuda`).
 
 mod abi;
+mod boxed;
 mod canary;
 pub mod cuda;
 mod exported;
@@ -19,6 +20,7 @@ mod ops;
 mod played;
 mod shim;
 mod thread;
+mod thread_table;
 
 pub use canary::{SeenOp, canary};
 pub use played::{PlayedOp, play_memory};

@@ -2,16 +2,25 @@
 
 #![expect(unsafe_code, reason = "the shim passes pointers")]
 
+use crate::boxed::boxed;
 use mindtorch_profiler::Name;
 use rustc_hash::FxBuildHasher;
 use std::ffi::{CStr, c_char};
 use std::hash::BuildHasher;
 
-/// The names that a thread used lately.
+/// The names that a thread used lately. What is asked first comes first.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct NameCache {
-    by_address: Vec<Entry>,
-    by_text: Vec<(u64, Name, Box<CStr>)>,
+    by_address: Option<Box<[Entry; ENTRIES]>>,
+    by_text: Option<Box<[KnownText; TEXTS]>>,
+}
+
+#[derive(Clone, Debug)]
+struct KnownText {
+    hash: u64,
+    name: Name,
+    text: Box<CStr>,
 }
 
 /// Operators' names stay where they are for as long as there is the operator, so that an address and a look at what is there
@@ -20,22 +29,21 @@ pub(crate) struct NameCache {
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Entry {
+    /// Negated, if the text is not what was found there each time. That of a node is made for each run, and another one's is
+    /// there before long.
     address: usize,
     name: Name,
-    /// Whether the text is what was found at the address each time. That of a node is made for each run, and another one's is
-    /// there before long.
-    is_kept: bool,
     /// Ends with a zero.
     text: [u8; ROOM],
 }
 
 const ENTRIES: usize = 1024;
 const TEXTS: usize = 512;
-const ROOM: usize = 64 - size_of::<usize>() - size_of::<Name>() - size_of::<bool>();
+const ROOM: usize = 64 - size_of::<usize>() - size_of::<Name>();
 
 impl NameCache {
     pub(crate) const fn new() -> Self {
-        Self { by_address: Vec::new(), by_text: Vec::new() }
+        Self { by_address: None, by_text: None }
     }
 
     /// The name of a text.
@@ -46,43 +54,49 @@ impl NameCache {
     pub(crate) unsafe fn of(&mut self, text: *const c_char) -> Name {
         // Aligned strings differ in their middle bits.
         let place = (text.addr() >> 3 ^ text.addr() >> 12) % ENTRIES;
-        if let Some(entry) = self.by_address.get(place)
+        if let Some(entries) = &self.by_address
+            && let entry = &entries[place]
             && entry.address == text.addr()
-            && entry.is_kept
             // SAFETY: both are strings.
             && unsafe { libc::strcmp(text, entry.text.as_ptr().cast()) } == 0
         {
             return entry.name;
         }
         // SAFETY: by the caller.
-        self.look_up(place, unsafe { CStr::from_ptr(text) })
+        unsafe { self.look_up(place, text) }
     }
 
+    /// # Safety
+    /// As for [`Self::of`].
+    #[cold]
     #[inline(never)]
-    fn look_up(&mut self, place: usize, text: &CStr) -> Name {
-        if self.by_address.is_empty() {
-            self.by_address.resize(ENTRIES, Entry { address: 0, name: Name::EMPTY, is_kept: false, text: [0; ROOM] });
-            self.by_text.resize(TEXTS, (0, Name::EMPTY, Box::default()));
-        }
+    unsafe fn look_up(&mut self, place: usize, text: *const c_char) -> Name {
+        const UNUSED: Entry = Entry { address: 0, name: Name::EMPTY, text: [0; ROOM] };
+        // SAFETY: by the caller.
+        let text = unsafe { CStr::from_ptr(text) };
         let name = self.of_text(text);
-        let (entry, bytes) = (&mut self.by_address[place], text.to_bytes_with_nul());
-        let is_known = entry.address == text.as_ptr().addr();
-        entry.is_kept = !is_known && bytes.len() <= ROOM;
-        if entry.is_kept {
+        let entry = &mut self.by_address.get_or_insert_with(|| boxed(UNUSED))[place];
+        let bytes = text.to_bytes_with_nul();
+        let address = text.as_ptr().addr();
+        let was_there = [address, !address].contains(&entry.address);
+        (entry.address, entry.name) = (!address, name);
+        if !was_there && bytes.len() <= ROOM {
+            entry.address = address;
             entry.text[..bytes.len()].copy_from_slice(bytes);
         }
-        (entry.address, entry.name) = (text.as_ptr().addr(), name);
         name
     }
 
     /// Wherever the text is.
     fn of_text(&mut self, text: &CStr) -> Name {
         let hash = FxBuildHasher.hash_one(text.to_bytes());
-        let known = &mut self.by_text[(hash >> 32) as usize % TEXTS];
-        if known.0 != hash || *known.2 != *text {
-            *known = (hash, Name::new(&text.to_string_lossy()), text.into());
+        let texts =
+            self.by_text.get_or_insert_with(|| boxed(KnownText { hash: 0, name: Name::EMPTY, text: Box::default() }));
+        let known = &mut texts[(hash >> 32) as usize % TEXTS];
+        if known.hash != hash || *known.text != *text {
+            *known = KnownText { hash, name: Name::new(&text.to_string_lossy()), text: text.into() };
         }
-        known.1
+        known.name
     }
 }
 

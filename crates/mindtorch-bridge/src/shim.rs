@@ -4,6 +4,7 @@
 
 use crate::abi::{ENTRY, Entry, Recorder, Shim, VERSION};
 use crate::loader::{Library, function, path_text, text};
+use crate::thread::watches_forks;
 use crate::{exported, inputs, memory, ops};
 use mindtorch_profiler::{Capture, capture};
 use std::path::Path;
@@ -12,6 +13,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub(crate) static RECORDER: Recorder = Recorder {
     version: VERSION,
+    begin_bare: ops::begin_bare,
+    begin_given: ops::begin_given,
     begin: ops::begin,
     end: ops::end,
     begin_anywhere: ops::begin_anywhere,
@@ -118,11 +121,11 @@ impl Bridge {
     }
 
     fn init(shim: &'static Shim, torch: &str) -> &'static Self {
-        BRIDGE.get_or_init(|| Self {
-            shim,
-            torch: torch.to_owned(),
-            is_trusted: AtomicBool::new(false),
-            observing: Mutex::new(None),
+        BRIDGE.get_or_init(|| {
+            // Now, when hardly anyone forks at the same time.
+            watches_forks();
+            let (is_trusted, observing) = (AtomicBool::new(false), Mutex::new(None));
+            Self { shim, torch: torch.to_owned(), is_trusted, observing }
         })
     }
 
@@ -183,9 +186,9 @@ impl Bridge {
         }
     }
 
-    /// Runs `run` with the shim observing, whatever is recorded.
+    /// Runs `run` with the shim telling everything, whatever is recorded.
     pub fn observed<T>(&self, run: impl FnOnce() -> T) -> T {
-        self.observe(&mut self.lock(), Some((true, false)));
+        self.observe(&mut self.lock(), Some((true, true)));
         let result = run();
         self.sync();
         result

@@ -1,39 +1,83 @@
 //! What a thread of PyTorch's is to the recorder: its number, its open operators, and the names it uses.
 
+#![expect(unsafe_code, reason = "what a table has of a thread is at an address")]
+
 use crate::input_cache::InputCache;
 use crate::names::NameCache;
-use mindtorch_profiler::Span;
+use crate::thread_table::ThreadTable;
+use mindtorch_profiler::{Here, Span};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
-use std::sync::{PoisonError, RwLock};
+use std::mem::offset_of;
+use std::ptr::NonNull;
+use std::sync::{OnceLock, PoisonError, RwLock};
 
 /// By PyTorch's number of a thread: the recorder's.
 static NUMBERS: RwLock<Option<FxHashMap<u64, u32>>> = RwLock::new(None);
 
-// All of it in one place: what each look at a thread's own costs is a good part of what an operator does.
-thread_local! { static THREAD: RefCell<Thread> = const { RefCell::new(Thread::new()) } }
+thread_local! { static THREAD: ThreadCell = const { ThreadCell(RefCell::new(Thread::new())) } }
 
+/// Where [`THREAD`] is, which is sooner found.
+static THREADS: ThreadTable<ThreadCell> = ThreadTable::new();
+
+/// What each operator needs is in its first line of the processor's cache.
+#[repr(align(64))]
+struct ThreadCell(RefCell<Thread>);
+
+/// The cell's own word, and what comes before the names that are found by their texts.
+const _: () = assert!(size_of::<RefCell<()>>() + offset_of!(Thread, names) + size_of::<usize>() <= 64);
+
+/// In this order, for the sake of that line.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Thread {
     /// The operators that have not ended, with what the shim knows them by. They end here, the last first.
     pub(crate) open: Vec<(usize, Span)>,
-    pub(crate) names: NameCache,
-    pub(crate) inputs: InputCache,
     /// PyTorch's number of this thread, once it was noted.
     noted: u64,
+    /// What it is to the recorder, from then on.
+    pub(crate) here: Option<Here>,
+    pub(crate) inputs: InputCache,
+    pub(crate) names: NameCache,
     /// The last thread that was asked for, and what it is here.
     latest: (u64, u32),
 }
 
 impl Thread {
     const fn new() -> Self {
-        Self { open: Vec::new(), names: NameCache::new(), inputs: InputCache::new(), noted: 0, latest: (0, 0) }
+        Self {
+            open: Vec::new(),
+            noted: 0,
+            here: None,
+            inputs: InputCache::new(),
+            names: NameCache::new(),
+            latest: (0, 0),
+        }
     }
 
     /// None if the thread is being torn down, or in the middle of this: an allocator that is observed may be called here.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn with<T>(work: impl FnOnce(&mut Self) -> T) -> Option<T> {
-        THREAD.try_with(|thread| thread.try_borrow_mut().ok().map(|mut thread| work(&mut thread))).ok().flatten()
+        let cell = THREADS.get().or_else(Self::find)?;
+        // SAFETY: this thread's, which is there until it is dropped, and then no longer found.
+        let mut thread = unsafe { cell.as_ref() }.0.try_borrow_mut().ok()?;
+        Some(work(&mut thread))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find() -> Option<NonNull<ThreadCell>> {
+        let cell = THREAD.try_with(|cell| NonNull::from(cell)).ok()?;
+        if watches_forks() {
+            THREADS.enter(cell);
+        }
+        Some(cell)
+    }
+
+    /// What this thread is to the recorder, if it was noted that it is PyTorch's `thread`.
+    #[inline(always)]
+    pub(crate) fn here_as(&self, thread: u64) -> Option<Here> {
+        if self.noted == thread { self.here } else { None }
     }
 
     /// Notes that this thread is PyTorch's `thread`.
@@ -49,7 +93,7 @@ impl Thread {
         let number = mindtorch_profiler::thread_number();
         let mut numbers = NUMBERS.write().unwrap_or_else(PoisonError::into_inner);
         numbers.get_or_insert_default().insert(thread, number);
-        self.noted = thread;
+        (self.noted, self.here) = (thread, Some(Here::find()));
     }
 
     /// The recorder's number of PyTorch's `thread`; 0 if that has recorded nothing.
@@ -65,5 +109,21 @@ impl Thread {
         let number = numbers.as_ref().and_then(|numbers| numbers.get(&thread)).copied().unwrap_or(0);
         self.latest = (thread, number);
         number
+    }
+}
+
+/// Has threads that a child process does not have leave the table there. False if the system refuses, for want of memory.
+pub(crate) fn watches_forks() -> bool {
+    static WATCHES: OnceLock<bool> = OnceLock::new();
+    extern "C" fn forked() {
+        THREADS.leave_others();
+    }
+    // SAFETY: the function is there for ever, and does not unwind.
+    *WATCHES.get_or_init(|| unsafe { libc::pthread_atfork(None, None, Some(forked)) } == 0)
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        THREADS.leave();
     }
 }

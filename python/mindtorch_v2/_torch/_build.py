@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 _SOURCE = Path(__file__).with_name("shim.cpp")
+# What in the source takes PyTorch's private members.
+_REACH = "Reach"
 # How much of what a compiler says is shown.
 _LAST_LINES = 12
 
@@ -32,20 +34,45 @@ def library_for(torch: Any, source: Path = _SOURCE) -> Path:
     Raises:
         BuildError: there is no compiler, or it fails.
     """
-    command = _command(torch, source)
+    libraries = {_place(torch, source, command): command for command in _commands(torch, source)}
+    built = next((library for library in libraries if library.exists()), None)
+    return built or _build(torch, libraries)
+
+
+def _place(torch: Any, source: Path, command: list[str]) -> Path:
+    """Return where the library is that the command builds."""
     build = "\0".join([torch.__version__, str(torch.version.git_version), platform.machine(), *command])
     key = hashlib.sha256(source.read_bytes() + build.encode()).hexdigest()[:16]
-    library = _cache() / f"torch-{torch.__version__}-{key}.so"
-    if not library.exists():
-        # Building takes seconds, which should not be a riddle. A daemon may have nowhere to say it.
-        if sys.stderr is not None:
-            sys.stderr.write(f"mindtorch_v2: building what records PyTorch {torch.__version__}, this once\n")
-        _compile(command, library)
-    return library
+    return _cache() / f"torch-{torch.__version__}-{key}.so"
+
+
+def _build(torch: Any, libraries: dict[Path, list[str]]) -> Path:
+    """Build the first library, or the second if PyTorch does not have what that needs."""
+    # Building takes seconds, which should not be a riddle. A daemon may have nowhere to say it.
+    if sys.stderr is not None:
+        sys.stderr.write(f"mindtorch_v2: building what records PyTorch {torch.__version__}, this once\n")
+    (best, command), (plain, plain_command) = libraries.items()
+    try:
+        _compile(command, best)
+    except BuildError as error:
+        # What fails for another reason may not fail the next time.
+        if _REACH not in str(error):
+            raise
+        _compile(plain_command, plain)
+        return plain
+    return best
+
+
+def _commands(torch: Any, source: Path) -> list[list[str]]:
+    """Return what builds the library, but for the file that it is built to: the first that works is the best.
+
+    PyTorch's private members, which are taken where that is faster, may not be there in another version.
+    """
+    command = _command(torch, source)
+    return [[*command, "-DMINDTORCH_REACH"], command]
 
 
 def _command(torch: Any, source: Path) -> list[str]:
-    """Return what builds the library, but for the file that it is built to."""
     home = Path(torch.__file__).parent
     libraries = home / "lib"
     abi = int(getattr(torch._C, "_GLIBCXX_USE_CXX11_ABI", True))

@@ -4,6 +4,7 @@
 // what is recorded, and how, is the matter of the table of functions that it is given. No exception leaves it.
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/function_schema.h>
 #include <ATen/record_function.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/ScalarType.h>
@@ -16,9 +17,12 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
+#include <variant>
 
 #ifndef NDEBUG
 #error "PyTorch's structs have other members without NDEBUG"
@@ -27,7 +31,7 @@
 namespace {
 
 // Of both tables. Changed with any change of what they or the words of inputs mean.
-constexpr uint32_t VERSION = 4;
+constexpr uint32_t VERSION = 5;
 
 struct Op {
   const char* name;
@@ -36,6 +40,8 @@ struct Op {
   // Inputs as words; see `encode`.
   const uint64_t* inputs;
   size_t input_words;
+  // By which inputs are known; see `Hash`. Zeros if there are none.
+  uint64_t inputs_hash[2];
   // -1 is none.
   int64_t sequence;
   uint64_t thread;
@@ -46,13 +52,18 @@ struct Op {
 // What the recorder does.
 struct Recorder {
   uint32_t version;
-  // An operation of this thread, which ends here. The key tells it from others that are open.
-  void (*begin)(const void* key, const Op* op);
+  // An operator of this thread, which ends here. The key tells it from others that are open. False if it has to be told in
+  // full.
+  bool (*begin_bare)(const void* key, const char* name, int64_t sequence, uint64_t thread);
+  // One with inputs that have this hash, which have to be told once.
+  bool (*begin_given)(const void* key, const char* name, int64_t sequence, uint64_t thread, uint64_t one, uint64_t other);
   void (*end)(const void* key);
+  void (*memory)(uint64_t address, int64_t bytes, uint64_t allocated, uint64_t reserved, int32_t type, int32_t index);
+  // Any operation of this thread. False if it has inputs that have to be told.
+  bool (*begin)(const void* key, const Op* op);
   // One that may end on another thread.
   void* (*begin_anywhere)(const Op* op);
   void (*end_anywhere)(void* span);
-  void (*memory)(uint64_t address, int64_t bytes, uint64_t allocated, uint64_t reserved, int32_t type, int32_t index);
 };
 
 // What this library does.
@@ -74,10 +85,33 @@ struct Shim {
   const char* (*type_name)(uint8_t type);
 };
 
-Recorder recorder{};
+// What is not as it mostly is.
+enum Unusual : uint32_t {
+  // There is no observer, or one after another.
+  OBSERVERS = 1,
+  // The names of overloads were asked for, so that every operation is told in full.
+  OVERLOADS = 2,
+  // Memory is recorded, on any thread.
+  MEMORY = 4,
+};
 
-// Whether that was asked for last.
-std::atomic<bool> wants_overloads{false};
+// What each operation needs, in one line of the processor's cache.
+struct alignas(64) Hot {
+  std::atomic<uint32_t> unusual{OBSERVERS};
+  Recorder recorder{};
+};
+
+Hot hot;
+const Recorder& recorder = hot.recorder;
+
+uint32_t unusual() {
+  return hot.unusual.load(std::memory_order_relaxed);
+}
+
+// Called by one thread at a time.
+void set_unusual(Unusual what, bool is) {
+  hot.unusual.store(is ? unusual() | what : unusual() & ~what, std::memory_order_relaxed);
+}
 
 // The first word of an input: what it is, the type of its elements, and how many there are.
 enum Kind : uint64_t { TENSOR, UNSTRIDED, LIST, NONE, INT, FLOAT, BOOL, INTS, FLOATS, BOOLS, TEXT, KEYWORD };
@@ -88,6 +122,60 @@ constexpr size_t LONGEST_LIST = 30;
 constexpr uint64_t first_word(Kind kind, uint64_t type, uint64_t count) {
   return kind | type << 8 | count << 16;
 }
+
+using Keywords = std::unordered_map<std::string, at::IValue>;
+
+#ifdef MINDTORCH_REACH
+// What PyTorch copies or calls a function for, taken where it is: each operator would pay for it. What is named to instantiate a
+// template may be private. Where these members are not there, this is built without.
+using Described = std::variant<std::string, std::reference_wrapper<const c10::FunctionSchema>>;
+
+const Keywords& keywords_of(const at::RecordFunction& function);
+const Described& described(const at::RecordFunction& function);
+int64_t int_of(const at::IValue& value);
+
+template <auto Kwinputs, auto Fn, auto Payload>
+struct Reach {
+  // What is something else would be converted, and the reference be to nothing.
+  static_assert(std::is_same_v<decltype(Kwinputs), Keywords at::RecordFunction::*>);
+  static_assert(std::is_same_v<decltype(Fn), Described at::RecordFunction::*>);
+
+  friend const Keywords& keywords_of(const at::RecordFunction& function) {
+    return function.*Kwinputs;
+  }
+  friend const Described& described(const at::RecordFunction& function) {
+    return function.*Fn;
+  }
+  friend int64_t int_of(const at::IValue& value) {
+    return (value.*Payload).u.as_int;
+  }
+};
+
+template struct Reach<&at::RecordFunction::kwinputs_, &at::RecordFunction::fn_, &at::IValue::payload>;
+
+inline const char* name_of(const at::RecordFunction& function) {
+  const auto* schema = std::get_if<1>(&described(function));
+  return schema != nullptr ? schema->get().name().c_str() : function.name();
+}
+#else
+// Some of the older versions have none.
+template <typename Function>
+Keywords keywords_of(const Function& function) {
+  if constexpr (requires { function.kwinputs(); }) {
+    return function.kwinputs();
+  } else {
+    return {};
+  }
+}
+
+const char* name_of(const at::RecordFunction& function) {
+  return function.name();
+}
+
+int64_t int_of(const at::IValue& value) {
+  return value.toInt();
+}
+#endif
 
 // The words of an operation's inputs: on the stack, unless they are many.
 class Words {
@@ -124,6 +212,12 @@ class Words {
     place[1] = second;
   }
 
+  void push_tensor(uint64_t first, c10::IntArrayRef sizes, c10::IntArrayRef strides) {
+    uint64_t* place = add(1 + sizes.size() + strides.size());
+    *place = first;
+    std::copy(strides.begin(), strides.end(), std::copy(sizes.begin(), sizes.end(), place + 1));
+  }
+
  private:
   __attribute__((noinline, cold)) void grow(size_t least) {
     std::unique_ptr<uint64_t[]> more(new uint64_t[2 * least]);
@@ -142,94 +236,172 @@ class Words {
   size_t capacity_ = FEW;
 };
 
+// A hash of what `Words` would hold, by which the recorder knows inputs that it was told before.
+class Hash {
+ public:
+  uint64_t one() const {
+    return one_;
+  }
+
+  uint64_t other() const {
+    return other_;
+  }
+
+  void push(uint64_t first, uint64_t second = 0) {
+    // The two halves do not wait for each other.
+    one_ = folded(first ^ ODD[0], second ^ one_);
+    other_ = folded(second ^ ODD[1], first ^ other_);
+  }
+
+  // There are as many strides as sizes, or none.
+  void push_tensor(uint64_t first, c10::IntArrayRef sizes, c10::IntArrayRef strides) {
+    push(first);
+    const int64_t* second = strides.empty() ? sizes.data() : strides.data();
+    for (size_t at = 0; at < sizes.size(); ++at) {
+      push(sizes[at], second[at]);
+    }
+  }
+
+  void push_all(const Words& words) {
+    std::for_each(words.data(), words.data() + words.size(), [this](uint64_t word) { push(word); });
+  }
+
+ private:
+  // A product of 128 bits, in 64 of which each depends on all that went into it.
+  static uint64_t folded(uint64_t a, uint64_t b) {
+    const auto product = static_cast<unsigned __int128>(a) * b;
+    return static_cast<uint64_t>(product >> 64) ^ static_cast<uint64_t>(product);
+  }
+
+  // Digits of pi, made odd, which nothing in a program is by chance.
+  static constexpr uint64_t ODD[4] = {0xa4093822299f31d1, 0x082efa98ec4e6c89, 0x243f6a8885a308d3, 0x13198a2e03707345};
+
+  uint64_t one_ = ODD[2];
+  uint64_t other_ = ODD[3];
+};
+
+// Both, of the same look at an input.
+struct Both {
+  Words& words;
+  Hash& hash;
+
+  void push(uint64_t word) {
+    words.push(word);
+    hash.push(word);
+  }
+
+  void push(uint64_t first, uint64_t second) {
+    words.push(first, second);
+    hash.push(first, second);
+  }
+
+  void push_tensor(uint64_t first, c10::IntArrayRef sizes, c10::IntArrayRef strides) {
+    words.push_tensor(first, sizes, strides);
+    hash.push_tensor(first, sizes, strides);
+  }
+};
+
 uint64_t bits(double value) {
   uint64_t word;
   std::memcpy(&word, &value, sizeof word);
   return word;
 }
 
-inline __attribute__((always_inline)) void encode(Words& words, const at::Tensor& tensor) {
+// Inputs go to a `Hash`, to `Words`, or to both.
+template <typename Sink>
+inline __attribute__((always_inline)) void encode(Sink& sink, const at::Tensor& tensor) {
   const auto* impl = tensor.unsafeGetTensorImpl();
   if (!tensor.defined() || impl->is_nested() || impl->has_symbolic_sizes_strides()) {
-    words.push(first_word(NONE, 0, 0));
+    sink.push(first_word(NONE, 0, 0));
     return;
   }
   const auto sizes = impl->sizes();
-  const size_t count = sizes.size();
   const auto type = static_cast<uint64_t>(tensor.scalar_type());
-  const bool is_strided = impl->layout() == at::kStrided;
-  const auto strides = is_strided ? impl->strides() : c10::IntArrayRef();
+  const auto strides = impl->layout() == at::kStrided ? impl->strides() : c10::IntArrayRef();
   // Tensors of classes of their own may say anything.
-  if (!is_strided || strides.size() != count) {
-    uint64_t* place = words.add(1 + count);
-    place[0] = first_word(UNSTRIDED, type, count);
-    std::copy_n(sizes.data(), count, place + 1);
-    return;
-  }
-  // One loop: a call that copies takes longer than most shapes do.
-  uint64_t* place = words.add(1 + 2 * count);
-  *place++ = first_word(TENSOR, type, count);
-  for (size_t at = 0; at < count; ++at) {
-    place[at] = sizes[at];
-    place[count + at] = strides[at];
+  if (strides.size() == sizes.size()) {
+    sink.push_tensor(first_word(TENSOR, type, sizes.size()), sizes, strides);
+  } else {
+    sink.push_tensor(first_word(UNSTRIDED, type, sizes.size()), sizes, {});
   }
 }
 
-void encode_tensors(Words& words, c10::ArrayRef<at::IValue> tensors) {
-  words.push(first_word(LIST, 0, tensors.size()));
+template <typename Sink>
+void encode_tensors(Sink& sink, c10::ArrayRef<at::IValue> tensors) {
+  sink.push(first_word(LIST, 0, tensors.size()));
   for (const auto& tensor : tensors) {
-    encode(words, tensor.toTensor());
+    encode(sink, tensor.toTensor());
   }
 }
 
-void encode_numbers(Words& words, c10::ArrayRef<at::IValue> list) {
+template <typename Sink>
+void encode_numbers(Sink& sink, c10::ArrayRef<at::IValue> list) {
   const Kind kind = list.empty() ? INTS : list[0].isDouble() ? FLOATS : list[0].isBool() ? BOOLS : INTS;
-  words.push(first_word(kind, 0, list.size()));
+  sink.push(first_word(kind, 0, list.size()));
   for (const auto& item : list) {
-    words.push(
-        item.isInt() ? static_cast<uint64_t>(item.toInt())
+    sink.push(
+        item.isInt() ? static_cast<uint64_t>(int_of(item))
             : item.isDouble() ? bits(item.toDouble())
             : item.isBool() ? static_cast<uint64_t>(item.toBool())
                             : 0);
   }
 }
 
-void encode_list(Words& words, const at::IValue& value) {
+template <typename Sink>
+void encode_list(Sink& sink, const at::IValue& value) {
   const auto list = value.toListRef();
   // PyTorch compares types to tell lists of tensors, which takes long, and what is in most lists tells that they are none.
   if ((list.empty() || list[0].isTensor()) && value.isTensorList()) {
-    encode_tensors(words, list);
+    encode_tensors(sink, list);
   } else if (list.empty() || (list.size() <= LONGEST_LIST && (list[0].isInt() || list[0].isDouble() || list[0].isBool()))) {
-    encode_numbers(words, list);
+    encode_numbers(sink, list);
   } else {
-    words.push(first_word(NONE, 0, 0));
+    sink.push(first_word(NONE, 0, 0));
   }
 }
 
 // What is seldom given comes last.
-__attribute__((noinline)) void encode_other(Words& words, const at::IValue& value) {
+template <typename Sink>
+void encode_other(Sink& sink, const at::IValue& value) {
   if (value.isList()) {
-    encode_list(words, value);
+    encode_list(sink, value);
   } else if (value.isDouble()) {
-    words.push(first_word(FLOAT, 0, 0), bits(value.toDouble()));
+    sink.push(first_word(FLOAT, 0, 0), bits(value.toDouble()));
   } else {
-    words.push(first_word(NONE, 0, 0));
+    sink.push(first_word(NONE, 0, 0));
   }
 }
 
+// Apart. A hash is given and taken, so that it can stay where the processor computes.
+__attribute__((noinline)) Hash with_other(Hash hash, const at::IValue& value) {
+  encode_other(hash, value);
+  return hash;
+}
+
 // Tensors are what most inputs are, and nothing what most others are: no more is done for them than has to be.
-inline __attribute__((always_inline)) void encode(Words& words, const at::IValue& value) {
+template <typename Sink>
+inline __attribute__((always_inline)) void encode(Sink& sink, const at::IValue& value) {
   if (C10_LIKELY(value.isTensor())) {
-    encode(words, value.toTensor());
+    encode(sink, value.toTensor());
   } else if (value.isNone()) {
-    words.push(first_word(NONE, 0, 0));
+    sink.push(first_word(NONE, 0, 0));
   } else if (value.isBool()) {
-    words.push(first_word(BOOL, 0, 0), value.toBool());
+    sink.push(first_word(BOOL, 0, 0), value.toBool());
   } else if (value.isInt()) {
-    words.push(first_word(INT, 0, 0), static_cast<uint64_t>(value.toInt()));
+    sink.push(first_word(INT, 0, 0), static_cast<uint64_t>(int_of(value)));
+  } else if constexpr (std::is_same_v<Sink, Hash>) {
+    sink = with_other(sink, value);
   } else {
-    encode_other(words, value);
+    encode_other(sink, value);
   }
+}
+
+inline __attribute__((always_inline)) Hash hash_of(c10::ArrayRef<const at::IValue> inputs) {
+  Hash hash;
+  for (const auto& input : inputs) {
+    encode(hash, input);
+  }
+  return hash;
 }
 
 void encode_text(Words& words, Kind kind, const std::string& text) {
@@ -256,33 +428,6 @@ void encode_value(Words& words, const at::IValue& value) {
     encode(words, value);
   }
 }
-
-using Keywords = std::unordered_map<std::string, at::IValue>;
-
-#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 6
-// PyTorch gives a copy, which each operator would pay for, and hardly any has keywords. So this takes the member where it is:
-// what is named to instantiate a template may be private.
-const Keywords& keywords_of(const at::RecordFunction& function);
-
-template <auto Member>
-struct Reach {
-  friend const Keywords& keywords_of(const at::RecordFunction& function) {
-    return function.*Member;
-  }
-};
-
-template struct Reach<&at::RecordFunction::kwinputs_>;
-#else
-// Some of the older versions have none.
-template <typename Function>
-Keywords keywords_of(const Function& function) {
-  if constexpr (requires { function.kwinputs(); }) {
-    return function.kwinputs();
-  } else {
-    return {};
-  }
-}
-#endif
 
 __attribute__((noinline)) void encode_keywords(Words& words, const Keywords& keywords) {
   for (const auto& [keyword, value] : keywords) {
@@ -311,59 +456,101 @@ const char* overload_of(const Function& function) {
   }
 }
 
-std::unique_ptr<at::ObserverContext> begin_with(const at::RecordFunction& function, const uint64_t* words, size_t count) {
-  const Op op{
-      function.name(),
-      wants_overloads.load(std::memory_order_relaxed) ? overload_of(function) : nullptr,
-      words,
-      count,
+Op op_of(const at::RecordFunction& function) {
+  return {
+      name_of(function),
+      (unusual() & OVERLOADS) != 0 ? overload_of(function) : nullptr,
+      nullptr,
+      0,
+      {0, 0},
       function.seqNr(),
       function.threadId(),
       function.forwardThreadId(),
       static_cast<uint64_t>(function.scope())};
+}
+
+std::unique_ptr<at::ObserverContext> begin_anywhere(const Op& op) {
+  return std::make_unique<Anywhere>(recorder.begin_anywhere(&op));
+}
+
+// With inputs that the recorder does not know, or may not. They are looked at once, so that words and hash are of the same.
+__attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_with_words(const at::RecordFunction& function, Op op) {
+  Words words;
+  Hash hash;
+  Both both{words, hash};
+  for (const auto& input : function.inputs()) {
+    encode(both, input);
+  }
+  if (const auto& keywords = keywords_of(function); !keywords.empty()) {
+    encode_keywords(words, keywords);
+    hash.push_all(words);
+  }
+  if (words.size() > 0) {
+    op.inputs = words.data();
+    op.input_words = words.size();
+    op.inputs_hash[0] = hash.one();
+    op.inputs_hash[1] = hash.other();
+  }
   if (ends_anywhere(function.scope())) {
-    return std::make_unique<Anywhere>(recorder.begin_anywhere(&op));
+    return begin_anywhere(op);
   }
   recorder.begin(&function, &op);
   return nullptr;
 }
 
-std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
+// An operation of which there is more to tell than most have, or an operator with inputs that the recorder does not know.
+template <bool Inputs>
+__attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_in_full(const at::RecordFunction& function) noexcept {
   try {
-    return begin_with(function, nullptr, 0);
-  } catch (...) {
-    return nullptr;
-  }
-}
-
-std::unique_ptr<at::ObserverContext> begin_with_inputs(const at::RecordFunction& function) {
-  try {
-    Words words;
-    for (const auto& input : function.inputs()) {
-      encode(words, input);
+    Op op = op_of(function);
+    if (Inputs && (ends_anywhere(function.scope()) || !keywords_of(function).empty())) {
+      return begin_with_words(function, op);
     }
-    if (const auto& keywords = keywords_of(function); !keywords.empty()) {
-      encode_keywords(words, keywords);
+    if (ends_anywhere(function.scope())) {
+      return begin_anywhere(op);
     }
-    return begin_with(function, words.data(), words.size());
+    if (Inputs && !function.inputs().empty()) {
+      const Hash hash = hash_of(function.inputs());
+      op.inputs_hash[0] = hash.one();
+      op.inputs_hash[1] = hash.other();
+    }
+    return recorder.begin(&function, &op) ? nullptr : begin_with_words(function, op);
   } catch (...) {
     // An input that cannot be looked at. The operation goes on, and is not recorded.
     return nullptr;
   }
 }
 
-void end(const at::RecordFunction& function, at::ObserverContext* context) {
-  if (context != nullptr) {
-    recorder.end_anywhere(static_cast<Anywhere*>(context)->span);
-  } else if (!ends_anywhere(function.scope())) {
-    recorder.end(&function);
+// Both say whether it was enough to say so little.
+bool begin_bare(const at::RecordFunction& function) {
+  return recorder.begin_bare(&function, name_of(function), function.seqNr(), function.threadId());
+}
+
+inline __attribute__((always_inline)) bool begin_given(const at::RecordFunction& function) {
+  try {
+    const auto inputs = function.inputs();
+    if (!keywords_of(function).empty()) {
+      return false;
+    }
+    if (inputs.empty()) {
+      return begin_bare(function);
+    }
+    const Hash hash = hash_of(inputs);
+    return recorder.begin_given(
+        &function, name_of(function), function.seqNr(), function.threadId(), hash.one(), hash.other());
+  } catch (...) {
+    // As above.
+    return true;
   }
 }
 
 namespace torch_profiler = torch::profiler::impl;
 
-// Whether memory is recorded, on any thread, and how often that began.
-std::atomic<bool> wants_memory{false};
+bool wants_memory() {
+  return (unusual() & MEMORY) != 0;
+}
+
+// How often that began.
 std::atomic<uint64_t> memory_turn{0};
 // The latest for which this thread has asked itself: PyTorch's own profiler cannot have its memory then.
 thread_local uint64_t asked_in_turn = 0;
@@ -380,7 +567,7 @@ struct Place : torch_profiler::ProfilerStateBase {
 
   // One that is left on a thread costs it nothing.
   bool memoryProfilingEnabled() const override {
-    return wants_memory.load(std::memory_order_relaxed);
+    return wants_memory();
   }
 
   void reportMemoryUsage(void* address, int64_t bytes, size_t allocated, size_t reserved, c10::Device device) override {
@@ -401,10 +588,10 @@ void push_place(bool inputs) {
 
 // This and what follows is called by one thread at a time, as `observe` and `ignore` are.
 void want_memory(bool memory) {
-  if (memory && !wants_memory) {
+  if (memory && !wants_memory()) {
     ++memory_turn;
   }
-  wants_memory = memory;
+  set_unusual(MEMORY, memory);
 }
 
 bool take_place(bool inputs, bool asks_for_memory) {
@@ -433,7 +620,7 @@ bool take_place(bool inputs, bool asks_for_memory) {
 
 void leave_place(bool even_with_memory) {
   try {
-    const bool has_memory = wants_memory && asked_in_turn == memory_turn;
+    const bool has_memory = wants_memory() && asked_in_turn == memory_turn;
     if (dynamic_cast<const Place*>(on_this_thread()) != nullptr && (even_with_memory || !has_memory)) {
       c10::ThreadLocalDebugInfo::_pop(c10::DebugInfoKind::PROFILER_STATE);
     }
@@ -455,17 +642,16 @@ __attribute__((noinline)) void see_memory_here(bool inputs) noexcept {
 }
 
 // Who observes. One takes another's place by coming before that goes, so that nothing is missed.
-enum Observers : int { NOBODY, ONE, ONE_AFTER_ANOTHER };
-std::atomic<int> observers{NOBODY};
 int observer_count = 0;
+std::atomic<bool> is_observed{false};
 bool latest_turn = false;
 thread_local const at::RecordFunction* told_of = nullptr;
 thread_local bool told_in_turn = false;
 
 // Says whether an operation is to be recorded by the observer of this turn. Where there are two, both are told of what begins,
 // one right after the other; and one that was told to go may be told of what began before.
-__attribute__((noinline)) bool is_news(const at::RecordFunction& function, bool turn, int observers) {
-  if (observers == NOBODY) {
+__attribute__((noinline)) bool is_news(const at::RecordFunction& function, bool turn) {
+  if (!is_observed.load(std::memory_order_relaxed)) {
     return false;
   }
   const bool known = told_of == &function && told_in_turn != turn;
@@ -476,32 +662,50 @@ __attribute__((noinline)) bool is_news(const at::RecordFunction& function, bool 
 
 template <bool Turn, bool Inputs>
 std::unique_ptr<at::ObserverContext> begin_in_turn(const at::RecordFunction& function) {
-  const int now = observers.load(std::memory_order_relaxed);
-  if (now != ONE && !is_news(function, Turn, now)) {
+  const uint32_t now = unusual();
+  if (C10_UNLIKELY((now & OBSERVERS) != 0) && !is_news(function, Turn)) {
     return nullptr;
   }
-  if (wants_memory.load(std::memory_order_relaxed)) {
+  if ((now & MEMORY) != 0) {
     see_memory_here(Inputs);
   }
-  return Inputs ? begin_with_inputs(function) : begin(function);
+  const bool is_plain = function.scope() == at::RecordScope::FUNCTION && (now & OVERLOADS) == 0;
+  if (C10_LIKELY(is_plain) && C10_LIKELY(Inputs ? begin_given(function) : begin_bare(function))) {
+    return nullptr;
+  }
+  return begin_in_full<Inputs>(function);
 }
 
-void end_and_forget(const at::RecordFunction& function, at::ObserverContext* context) {
-  if (observers.load(std::memory_order_relaxed) != ONE && told_of == &function) {
+__attribute__((noinline)) void end_other(const at::RecordFunction& function, at::ObserverContext* context) {
+  if (told_of == &function) {
     told_of = nullptr;
   }
-  end(function, context);
+  if (context != nullptr) {
+    recorder.end_anywhere(static_cast<Anywhere*>(context)->span);
+  } else if (!ends_anywhere(function.scope())) {
+    recorder.end(&function);
+  }
+}
+
+void end(const at::RecordFunction& function, at::ObserverContext* context) {
+  const bool is_plain = function.scope() == at::RecordScope::FUNCTION && (unusual() & OBSERVERS) == 0;
+  if (C10_LIKELY(is_plain && context == nullptr)) {
+    recorder.end(&function);
+  } else {
+    end_other(function, context);
+  }
 }
 
 uint64_t observe(bool inputs, bool overloads) {
   try {
-    wants_overloads = overloads;
-    observers = observer_count == 0 ? ONE : ONE_AFTER_ANOTHER;
+    set_unusual(OVERLOADS, overloads);
+    set_unusual(OBSERVERS, observer_count != 0);
+    is_observed = true;
     latest_turn = !latest_turn;
     const auto with_inputs = latest_turn ? &begin_in_turn<true, true> : &begin_in_turn<false, true>;
     const auto without = latest_turn ? &begin_in_turn<true, false> : &begin_in_turn<false, false>;
     const auto begin_now = inputs ? with_inputs : without;
-    const auto handle = at::addGlobalCallback(at::RecordFunctionCallback(begin_now, &end_and_forget).needsInputs(inputs));
+    const auto handle = at::addGlobalCallback(at::RecordFunctionCallback(begin_now, &end).needsInputs(inputs));
     ++observer_count;
     return handle;
   } catch (...) {
@@ -512,7 +716,8 @@ uint64_t observe(bool inputs, bool overloads) {
 void ignore(uint64_t handle) {
   try {
     if (--observer_count == 0) {
-      observers = NOBODY;
+      is_observed = false;
+      set_unusual(OBSERVERS, true);
     }
     at::removeCallback(handle);
   } catch (...) {
@@ -550,6 +755,6 @@ extern "C" __attribute__((visibility("default"))) const void* mindtorch_bridge(c
   if (given->version != VERSION) {
     return nullptr;
   }
-  recorder = *given;
+  hot.recorder = *given;
   return &shim;
 }

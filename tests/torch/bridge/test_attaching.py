@@ -156,11 +156,11 @@ def test_what_is_no_library(tmp_path: Path) -> None:
 
 def test_one_that_misreads(tmp_path: Path) -> None:
     """Sizes and strides changed places, as they would if a struct had changed: nothing that it says is believed."""
-    right = "is_strided ? impl->strides()"
+    right = "at::kStrided ? impl->strides()"
     source = _build._SOURCE.read_text(encoding="utf-8")
     assert right in source
     broken = tmp_path / "shim.cpp"
-    broken.write_text(source.replace(right, "is_strided ? impl->sizes()"))
+    broken.write_text(source.replace(right, "at::kStrided ? impl->sizes()"))
     program = """
     import functools
     import sys

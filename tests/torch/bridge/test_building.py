@@ -94,6 +94,22 @@ def test_with_one_that_fails(tmp_path: Path) -> None:
     assert list((tmp_path / "cache" / "mindtorch_v2").iterdir()) == []
 
 
+def test_for_a_pytorch_whose_private_members_are_others(tmp_path: Path) -> None:
+    """It is built without them, and reads as much."""
+    script = tmp_path / "compiler"
+    script.write_text("""#!/bin/sh
+    for argument; do
+      [ "$argument" = -DMINDTORCH_REACH ] && echo "in 'struct Reach': no member named 'fn_'" >&2 && exit 1
+    done
+    exec c++ "$@"
+    """)
+    script.chmod(0o700)
+    environment = {"CXX": str(script), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    seen = [*SEEN, "scope aten::exp True scope True", "[[2, 3]] 0 24"]
+    assert run(PROGRAM + DETAILS, **environment) == (seen, BUILDING)
+    assert run(PROGRAM + DETAILS, **environment) == (seen, "")
+
+
 def test_where_nothing_can_be_written(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()

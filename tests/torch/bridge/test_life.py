@@ -225,7 +225,7 @@ def test_our_own_operators_and_theirs() -> None:
 
 
 def test_the_flight_recorder(tmp_path: Path) -> None:
-    with flight_recorder(max_bytes=1 << 20) as recorder:
+    with flight_recorder(activities=CPU, max_bytes=1 << 20) as recorder:
         torch.ones(2)
         recorder.dump(tmp_path / "flight.json")
         torch.zeros(2)

@@ -233,6 +233,37 @@ def test_a_forked_child_records_for_itself() -> None:
 
 
 @pytest.mark.filterwarnings(FORK)
+def test_threads_of_a_forked_child_are_not_its_parents() -> None:
+    """They are where those of the parent are in the parent, which go on there."""
+    ready, go = threading.Barrier(5), threading.Event()
+
+    def work() -> None:
+        torch.ones(1)
+        ready.wait()
+        go.wait()
+        torch.ones(1)
+
+    def child() -> None:
+        with ours_on_cpu(record_shapes=True, profile_memory=True) as prof:
+            for size in range(1, 9):
+                in_thread(lambda size=size: torch.ones(size))
+        ones = [event for event in prof.events() if event.name == "aten::ones"]
+        assert [event.concrete_inputs[0] for event in ones] == [[size] for size in range(1, 9)]
+        assert [event.cpu_memory_usage for event in ones] == [4 * size for size in range(1, 9)]
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(4)]
+    with ours_on_cpu() as prof:
+        for thread in threads:
+            thread.start()
+        ready.wait()
+        assert in_child(child) == 0
+        go.set()
+        for thread in threads:
+            thread.join()
+    assert list(by_thread(prof).values()) == [ONES * 2] * 4
+
+
+@pytest.mark.filterwarnings(FORK)
 def test_a_child_of_a_process_that_does_not_record() -> None:
     with ours_on_cpu():
         torch.ones(1)
