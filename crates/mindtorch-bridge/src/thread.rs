@@ -127,3 +127,41 @@ impl Drop for Thread {
         THREADS.leave();
     }
 }
+
+#[cfg(all(test, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+
+    /// Threads that the child starts may be where those of its parent were.
+    #[test]
+    fn a_forked_child_forgets_the_threads_that_it_does_not_have() {
+        // Several: some may find their places taken.
+        const OTHERS: usize = 5;
+        let together = Barrier::new(OTHERS + 1);
+        std::thread::scope(|scope| {
+            for _ in 0..OTHERS {
+                scope.spawn(|| {
+                    Thread::with(|_| ());
+                    together.wait();
+                    together.wait();
+                });
+            }
+            Thread::with(|_| ());
+            together.wait();
+            assert!(THREADS.count() > 1);
+            // SAFETY: the child looks at a table and ends, without anything that needs a lock.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                let is_alone = THREADS.count() == usize::from(THREADS.get().is_some());
+                // SAFETY: it ends the process.
+                unsafe { libc::_exit(i32::from(!is_alone)) };
+            }
+            together.wait();
+            let mut status = -1;
+            // SAFETY: the child is this thread's, and the status a number.
+            let ended = unsafe { libc::waitpid(child, &raw mut status, 0) };
+            assert_eq!((ended, status), (child, 0));
+        });
+    }
+}

@@ -63,6 +63,12 @@ impl<T> ThreadTable<T> {
         self.0.iter().for_each(|place| place.leave(|of| Some(of) != this));
     }
 
+    /// How many threads are in it.
+    #[cfg(test)]
+    pub(crate) fn count(&self) -> usize {
+        self.0.iter().filter(|place| place.thread.load(Ordering::Relaxed) != 0).count()
+    }
+
     #[inline(always)]
     fn place(&self, thread: usize) -> &Place<T> {
         // The upper bits of a product depend on all of it.
