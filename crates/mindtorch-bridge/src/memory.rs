@@ -7,11 +7,9 @@ use mindtorch_profiler::{Device, Memory, MemoryRole, Stack};
 const CPU: i32 = 0;
 
 pub(crate) extern "C" fn memory(address: u64, bytes: i64, allocated: u64, reserved: u64, kind: i32, index: i32) {
-    match Thread::with(|thread| thread.here).flatten() {
+    match (Thread::with(|thread| thread.here).flatten(), i64::try_from(allocated)) {
         // Not a word of it need be written anywhere but to the record.
-        Some(here) if kind == CPU && reserved == 0 => {
-            here.memory(&memory_of(Device::Cpu, address, bytes, allocated, 0));
-        }
+        (Some(here), Ok(allocated)) if kind == CPU && reserved == 0 => here.memory(address, bytes, allocated),
         _ => other_memory(address, bytes, allocated, reserved, kind, index),
     }
 }
@@ -20,11 +18,7 @@ pub(crate) extern "C" fn memory(address: u64, bytes: i64, allocated: u64, reserv
 #[inline(never)]
 fn other_memory(address: u64, bytes: i64, allocated: u64, reserved: u64, kind: i32, index: i32) {
     let device = if kind == CPU { Device::Cpu } else { Device::Npu(u16::try_from(index).unwrap_or(0)) };
-    mindtorch_profiler::memory(&memory_of(device, address, bytes, allocated, reserved));
-}
-
-#[inline(always)]
-fn memory_of(device: Device, address: u64, bytes: i64, allocated: u64, reserved: u64) -> Memory {
     let allocated = i64::try_from(allocated).unwrap_or(i64::MAX);
-    Memory { address, bytes, device, allocated, reserved, stack: Stack::NONE, role: MemoryRole::Unknown }
+    let (stack, role) = (Stack::NONE, MemoryRole::Unknown);
+    mindtorch_profiler::memory(&Memory { address, bytes, device, allocated, reserved, stack, role });
 }

@@ -134,6 +134,12 @@ impl Chunk {
         &self.slots[index]
     }
 
+    /// Says that the slot at `index` will soon be written.
+    #[inline(always)]
+    pub(super) fn prepare(&self, index: usize) {
+        self.slots.prepare(index);
+    }
+
     /// Ends the writing of this chunk: it has `filled` slots, in which `opened` spans were begun, and `next` follows. Owner
     /// only, once.
     pub(super) fn seal(&self, filled: usize, opened: u32, next: Option<&Arc<Self>>) {

@@ -277,6 +277,15 @@ pub struct Memory {
     pub role: MemoryRole,
 }
 
+impl Memory {
+    /// The host's, of which no more is known.
+    #[inline(always)]
+    pub(crate) fn of_host(address: u64, bytes: i64, allocated: i64) -> Self {
+        let (device, stack, role) = (Device::Cpu, Stack::NONE, MemoryRole::Unknown);
+        Self { address, bytes, device, allocated, reserved: 0, stack, role }
+    }
+}
+
 /// Something that became known of a block of memory: that it is there, what it is for, that its contents changed.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryUse {

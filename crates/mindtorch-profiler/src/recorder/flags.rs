@@ -55,6 +55,7 @@ impl Flags {
 }
 
 /// Apart, so that who has the counter need not go around it.
+#[cold]
 #[inline(never)]
 fn other_now() -> u64 {
     Recorder::global().now().0

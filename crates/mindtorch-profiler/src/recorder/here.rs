@@ -5,10 +5,14 @@
 use super::event::{Memory, SpanArgs, SpanKind};
 use super::global::Span;
 use super::local::{LOCAL, Local};
+use super::packing::node_in_two_slots;
 use super::record::{Head, pair};
+use super::writer::ThreadWriter;
 use crate::capture::Capture;
 use crate::inputs::Inputs;
 use crate::names::Name;
+use std::mem::ManuallyDrop;
+use std::ops::DerefMut;
 use std::ptr::NonNull;
 
 /// This thread, for who has a place of its own for each thread: to find what is a thread's own takes about as long as to write
@@ -27,16 +31,27 @@ impl Here {
     /// [`Span::begin`] takes.
     #[inline(always)]
     pub fn begin(self, kind: SpanKind, name: Name, inputs: Inputs, sequence_plus_one: u32) -> Span {
-        let local = self.local();
-        if !local.flags.capture().contains(kind.needs()) {
+        if !self.capture().contains(kind.needs()) {
             return Span::none();
         }
-        if local.flags.are_contexts_used() {
-            return begin_in_context(kind, name, inputs, sequence_plus_one);
-        }
+        let Some(mut writer) = self.ready() else { return begin_otherwise(kind, name, inputs, sequence_plus_one, 0) };
         let flags = if sequence_plus_one == 0 { 0 } else { Head::NUMBERED };
         let head = Head { kind: kind.record_kind(), flags, track: 0, name: name.0 };
-        Span(local.with(|writer| writer.begin_plain(head.pack(), pair(inputs.0, sequence_plus_one))))
+        Span(Some(writer.begin_plain(head.pack(), pair(inputs.0, sequence_plus_one))))
+    }
+
+    /// Begins a node of the backward pass, with the thread that ran its operator, if anyone collects it.
+    #[inline(always)]
+    pub fn begin_node(self, name: Name, inputs: Inputs, sequence_plus_one: u32, forward_thread: u32) -> Span {
+        const KIND: SpanKind = SpanKind::Backward;
+        if !self.capture().contains(KIND.needs()) {
+            return Span::none();
+        }
+        let Some(mut writer) = self.ready() else {
+            return begin_otherwise(KIND, name, inputs, sequence_plus_one, forward_thread);
+        };
+        let (head, last, second) = node_in_two_slots(name, inputs, sequence_plus_one, forward_thread);
+        Span(Some(writer.begin_in_two(head.pack(), last, second)))
     }
 
     /// Ends a span that this thread began; see [`Span::end_where_it_began`].
@@ -45,13 +60,28 @@ impl Here {
         span.close_by_owner(self.local().flags);
     }
 
-    /// Records an allocation or a free, if anyone collects memory.
+    /// Records that the host's memory was allocated or freed, if anyone collects memory.
     #[inline(always)]
-    pub fn memory(self, memory: &Memory) {
-        let local = self.local();
-        if local.flags.capture().contains(Capture::MEMORY) {
-            local.with(|writer| writer.memory_always(memory));
+    pub fn memory(self, address: u64, bytes: i64, allocated: i64) {
+        if self.capture().contains(Capture::MEMORY) {
+            match self.local().ready() {
+                Some(mut writer) => writer.host_memory(address, bytes, allocated),
+                None => memory_otherwise(address, bytes, allocated),
+            }
         }
+    }
+
+    /// What is being collected; see [`capture`](crate::capture).
+    #[inline(always)]
+    pub fn capture(self) -> Capture {
+        self.local().flags.capture()
+    }
+
+    /// The writer, if a span can be begun with it as it is.
+    #[inline(always)]
+    fn ready(&self) -> Option<impl DerefMut<Target = ManuallyDrop<ThreadWriter>>> {
+        let local = self.local();
+        if local.flags.are_contexts_used() { None } else { local.ready() }
     }
 
     #[inline(always)]
@@ -62,9 +92,17 @@ impl Here {
     }
 }
 
+/// On a thread that has no writer yet, or is in the middle of something; or in a context.
 #[cold]
-fn begin_in_context(kind: SpanKind, name: Name, inputs: Inputs, sequence_plus_one: u32) -> Span {
+#[inline(never)]
+fn begin_otherwise(kind: SpanKind, name: Name, inputs: Inputs, sequence_plus_one: u32, forward_thread: u32) -> Span {
     let mut args = SpanArgs::new(kind, name).inputs(inputs);
     args.sequence_plus_one = sequence_plus_one.into();
-    Span::begin(&args)
+    Span::begin(&if forward_thread == 0 { args } else { args.forward_thread(forward_thread) })
+}
+
+#[cold]
+#[inline(never)]
+fn memory_otherwise(address: u64, bytes: i64, allocated: i64) {
+    super::memory(&Memory::of_host(address, bytes, allocated));
 }

@@ -5,7 +5,7 @@ use super::flags::{FLAGS, Flags};
 use super::global::{os_thread_id, thread_name};
 use super::writer::ThreadWriter;
 use crate::quiet::Quiet;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, RefMut};
 use std::mem::ManuallyDrop;
 
 thread_local! {
@@ -55,6 +55,12 @@ impl Local {
             Some(writer) => Some(write(writer)),
             None => lost(),
         }
+    }
+
+    /// The writer, if there is one that nobody uses.
+    #[inline(always)]
+    pub(super) fn ready(&self) -> Option<RefMut<'_, ManuallyDrop<ThreadWriter>>> {
+        RefMut::filter_map(self.writer.try_borrow_mut().ok()?, Option::as_mut).ok()
     }
 
     #[cold]

@@ -3,6 +3,7 @@
 use super::event::{Device, Memory, SpanArgs, SpanDetails};
 use super::record::{Head, RecordKind, Words, pair, unpair};
 use super::role::MemoryRole;
+use crate::inputs::Inputs;
 use crate::names::{Name, Stack};
 
 /// The head and the last word of a span that fits into one slot.
@@ -34,6 +35,19 @@ pub(super) fn span_in_two_slots(args: &SpanArgs) -> (Head, u64, Words) {
     (head, pair(args.inputs.0, args.stack.0), second)
 }
 
+/// The same, of a node of the backward pass of which no more is known.
+#[inline(always)]
+pub(super) fn node_in_two_slots(
+    name: Name,
+    inputs: Inputs,
+    sequence_plus_one: u32,
+    forward_thread: u32,
+) -> (Head, u64, Words) {
+    let head = Head { kind: RecordKind::Backward, flags: Head::DETAILED, track: 0, name: name.0 };
+    let second = [pack_numbers(0, sequence_plus_one.into()), 0, pair(forward_thread, 0), 0];
+    (head, pair(inputs.0, 0), second)
+}
+
 /// The inputs and the stack of a span, and its sequence number plus 1, if that is in the first slot.
 #[inline]
 pub(crate) fn unpack_last(head: Head, last: u64) -> (u64, u32) {
@@ -48,6 +62,7 @@ const SEQUENCE_BITS: u32 = 40;
 
 /// The two numbers of a span in a word. 2^40 nodes of a graph are more than a thread lives to make; a record function that is
 /// not among the first 2^24 has none.
+#[inline]
 fn pack_numbers(record_function: u32, sequence_plus_one: u64) -> u64 {
     let id = if record_function < 1 << (64 - SEQUENCE_BITS) { u64::from(record_function) } else { 0 };
     id << SEQUENCE_BITS | sequence_plus_one.min((1 << SEQUENCE_BITS) - 1)
@@ -106,7 +121,6 @@ pub(crate) fn unpack_memory(head: Head, address: u64, last: u64, second: Option<
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::inputs::Inputs;
     use crate::recorder::SpanKind;
 
     #[test]
@@ -133,6 +147,14 @@ mod tests {
             assert_eq!([number.into(), 0, 0, pair(head.track.into(), 0)], second);
             assert!(!head.is_detailed());
         }
+    }
+
+    #[test]
+    fn a_node_is_the_same_by_its_own_way() {
+        let args = SpanArgs::new(SpanKind::Backward, Name(5)).inputs(Inputs(77)).sequence(8).forward_thread(3);
+        let (head, last, second) = span_in_two_slots(&args);
+        let (same_head, same_last, same_second) = node_in_two_slots(Name(5), Inputs(77), 9, 3);
+        assert_eq!((head.pack(), last, second), (same_head.pack(), same_last, same_second));
     }
 
     #[test]

@@ -42,6 +42,23 @@ impl Slots {
         Self { first: NonNull::from(slots).cast(), count: slots.len(), memory: SlotMemory::Mapped(block) }
     }
 
+    /// Has the processor fetch the slot at `index`, if there is one, to be written soon. A store that waits for its line of the
+    /// cache holds up all that come after it.
+    #[inline(always)]
+    pub(super) fn prepare(&self, index: usize) {
+        #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
+        {
+            use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+            let slot = self.first.as_ptr().wrapping_add(index);
+            #[expect(unsafe_code, reason = "an instruction of the processor's")]
+            // SAFETY: what is at the address, or whether anything is, does not matter: nothing is read or written.
+            unsafe {
+                _mm_prefetch::<_MM_HINT_ET0>(slot.cast());
+            };
+        }
+        let _ = index;
+    }
+
     /// Says that no more records come.
     pub(super) fn seal(&self, filled: usize, opened: u32) {
         #[cfg(not(loom))]

@@ -11,6 +11,9 @@ use crate::names::Name;
 use crate::quiet::Quiet;
 use crate::sync::Arc;
 
+/// How many slots ahead of the next the processor is told of: in the time that these take it finds one in any of its caches.
+const AHEAD: usize = 8;
+
 /// Writes the records of one thread.
 ///
 /// Programs do not need it: [`Span`](crate::Span) and the functions beside it use the writer of the thread that they run
@@ -73,11 +76,16 @@ impl ThreadWriter {
 
     #[inline(never)]
     fn begin_detailed(&mut self, args: &SpanArgs) -> SpanToken {
-        let index = self.reserve(2);
         let (head, last, second) = span_in_two_slots(args);
+        self.begin_in_two(head.pack(), last, second)
+    }
+
+    #[inline(always)]
+    pub(super) fn begin_in_two(&mut self, head: u64, last: u64, second: Words) -> SpanToken {
+        let index = self.reserve(2);
         self.chunk.slot(index + 1).write(second);
         let begin = self.ticks();
-        self.chunk.slot(index).write([begin, 0, head.pack(), last]);
+        self.chunk.slot(index).write([begin, 0, head, last]);
         self.publish_span(index, 2)
     }
 
@@ -111,6 +119,23 @@ impl ThreadWriter {
             Some((head, last)) => self.write_one(index, [ticks, memory.address, head.pack(), last]),
             None => self.memory_detailed(memory, ticks),
         }
+    }
+
+    /// The same, of the host's memory of which no more is known: in numbers, so that there need not be a struct in memory.
+    #[inline(always)]
+    pub(super) fn host_memory(&mut self, address: u64, bytes: i64, allocated: i64) {
+        let index = self.reserve(1);
+        let ticks = self.ticks();
+        match memory_in_one_slot(&Memory::of_host(address, bytes, allocated)) {
+            Some((head, last)) => self.write_one(index, [ticks, address, head.pack(), last]),
+            None => self.much_host_memory(address, bytes, allocated, ticks),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn much_host_memory(&mut self, address: u64, bytes: i64, allocated: i64, ticks: u64) {
+        self.memory_detailed(&Memory::of_host(address, bytes, allocated), ticks);
     }
 
     #[inline(never)]
@@ -196,7 +221,14 @@ impl ThreadWriter {
 
     #[inline(always)]
     fn ticks(&self) -> u64 {
-        if self.is_tsc { read_tsc() } else { self.recorder.clock().ticks() }
+        if self.is_tsc { read_tsc() } else { self.other_ticks() }
+    }
+
+    /// Apart, so that who has the counter need not go around it.
+    #[cold]
+    #[inline(never)]
+    fn other_ticks(&self) -> u64 {
+        self.recorder.clock().ticks()
     }
 
     /// The index of the first of `slots` free slots in the current chunk.
@@ -210,6 +242,7 @@ impl ThreadWriter {
 
     #[inline]
     fn publish(&mut self, next: usize) {
+        self.chunk.prepare(next + AHEAD);
         self.next = next as u32;
         self.log.publish(self.chunk.base() + next as u64);
     }
