@@ -2,26 +2,38 @@
 //!
 //! `shim.cpp` has the same. Whatever changes here changes the version, in both.
 
+#![expect(unsafe_code, reason = "the shim passes pointers")]
+
 use std::ffi::{c_char, c_void};
+use std::slice;
 
 /// Of both tables.
-pub(crate) const VERSION: u32 = 5;
+pub(crate) const VERSION: u32 = 6;
 
 /// The name under which a shim gives its table for the recorder's.
 pub(crate) const ENTRY: &std::ffi::CStr = c"mindtorch_bridge";
 
 pub(crate) type Entry = unsafe extern "C" fn(*const Recorder) -> *const Shim;
 
+/// A text that should be UTF-8.
+#[repr(C)]
+pub(crate) struct Text {
+    pub(crate) start: *const u8,
+    pub(crate) length: usize,
+}
+
 /// An operation that begins. What it points to is good for the call which it is an argument of.
 #[repr(C)]
 pub(crate) struct Op {
-    pub(crate) name: *const c_char,
-    /// Null if it was not asked for.
-    pub(crate) overload: *const c_char,
+    pub(crate) name: Text,
+    /// Empty if it was not asked for.
+    pub(crate) overload: Text,
     pub(crate) inputs: *const u64,
     pub(crate) input_words: usize,
-    /// By which inputs are known; zeros if there are none.
-    pub(crate) inputs_hash: [u64; 2],
+    /// Whether it has inputs of which the words are left out.
+    pub(crate) lacks_inputs: bool,
+    /// By which name and inputs are known; zeros if they need not be remembered.
+    pub(crate) hash: [u64; 2],
     /// -1 is none.
     pub(crate) sequence: i64,
     /// PyTorch's number of the thread.
@@ -31,12 +43,39 @@ pub(crate) struct Op {
     pub(crate) scope: u64,
 }
 
+impl Text {
+    pub(crate) const EMPTY: Self = Self::of(&[]);
+
+    pub(crate) const fn of(text: &[u8]) -> Self {
+        Self { start: text.as_ptr(), length: text.len() }
+    }
+
+    /// # Safety
+    /// It is good for as long as it is used.
+    pub(crate) unsafe fn bytes<'a>(&self) -> &'a [u8] {
+        // SAFETY: by the caller.
+        unsafe { slice::from_raw_parts(self.start, self.length) }
+    }
+}
+
+impl Op {
+    /// # Safety
+    /// They are good for as long as they are used.
+    pub(crate) unsafe fn words<'a>(&self) -> &'a [u64] {
+        if self.input_words == 0 {
+            return &[];
+        }
+        // SAFETY: by the caller; there is at least one, so that there is an address.
+        unsafe { slice::from_raw_parts(self.inputs, self.input_words) }
+    }
+}
+
 /// What the recorder does for the shim. None of these unwinds.
 #[repr(C)]
 pub(crate) struct Recorder {
     pub(crate) version: u32,
-    pub(crate) begin_bare: unsafe extern "C" fn(*const c_void, *const c_char, i64, u64) -> bool,
-    pub(crate) begin_given: unsafe extern "C" fn(*const c_void, *const c_char, i64, u64, u64, u64) -> bool,
+    pub(crate) begin_known: extern "C" fn(*const c_void, i64, u64, u64) -> bool,
+    pub(crate) begin_known_node: extern "C" fn(*const c_void, i64, u64, u64, u64) -> bool,
     pub(crate) end: extern "C" fn(*const c_void),
     pub(crate) memory: extern "C" fn(u64, i64, u64, u64, i32, i32),
     pub(crate) begin: unsafe extern "C" fn(*const c_void, *const Op) -> bool,

@@ -1,7 +1,7 @@
 //! A look at operators that are known, before anything that the shim says is believed.
 
 use crate::inputs;
-use mindtorch_profiler::{Input, Name};
+use mindtorch_profiler::Input;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -34,10 +34,10 @@ pub(crate) fn is_out() -> bool {
 
 /// Shows an operation to the canary, if that is out on this thread.
 #[cold]
-pub(crate) fn note(name: Name, words: &[u64]) -> bool {
+pub(crate) fn note(name: &[u8], words: &[u64]) -> bool {
     SEEN.with_borrow_mut(|seen| {
         let Some(seen) = seen else { return false };
-        seen.push(SeenOp { name: name.text().to_string(), inputs: inputs::encode(words).decode() });
+        seen.push(SeenOp { name: String::from_utf8_lossy(name).into_owned(), inputs: inputs::encode(words).decode() });
         true
     })
 }

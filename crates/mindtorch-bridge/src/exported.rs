@@ -5,7 +5,7 @@
 
 #![expect(unsafe_code, reason = "functions of C++ are called by their exported names")]
 
-use crate::abi::{Op, Shim, VERSION};
+use crate::abi::{Op, Shim, Text, VERSION};
 use crate::loader::{Library, function, path_text};
 use crate::ops;
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -131,13 +131,14 @@ unsafe extern "C" fn start<const SCOPE: usize>(context: *mut *mut c_void, functi
     unsafe { *context = std::ptr::null_mut() };
     if let Some(exports) = EXPORTS.get() {
         // SAFETY: by the caller.
-        let name = unsafe { (exports.name)(function) };
+        let name = unsafe { CStr::from_ptr((exports.name)(function)) };
         let op = Op {
-            name,
-            overload: std::ptr::null(),
+            name: Text::of(name.to_bytes()),
+            overload: Text::EMPTY,
             inputs: std::ptr::null(),
             input_words: 0,
-            inputs_hash: [0; 2],
+            lacks_inputs: false,
+            hash: [0; 2],
             sequence: -1,
             thread: 0,
             forward_thread: 0,

@@ -7,7 +7,7 @@ use mindtorch_profiler::{Device, Memory, MemoryRole, Stack};
 const CPU: i32 = 0;
 
 pub(crate) extern "C" fn memory(address: u64, bytes: i64, allocated: u64, reserved: u64, kind: i32, index: i32) {
-    match (Thread::with(|thread| thread.here).flatten(), i64::try_from(allocated)) {
+    match (Thread::with_found(|thread| thread.here).flatten(), i64::try_from(allocated)) {
         // Not a word of it need be written anywhere but to the record.
         (Some(here), Ok(allocated)) if kind == CPU && reserved == 0 => here.memory(address, bytes, allocated),
         _ => other_memory(address, bytes, allocated, reserved, kind, index),

@@ -4,10 +4,10 @@
 
 use crate::abi::Op;
 use crate::canary;
-use crate::input_cache::{InputKey, KnownInputs};
+use crate::known::{KnownOp, OpKey};
 use crate::thread::Thread;
 use mindtorch_profiler::{Capture, Inputs, Name, Span, SpanArgs, SpanKind, capture};
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// PyTorch's numbers of scopes.
@@ -20,38 +20,56 @@ pub(crate) fn wants_inputs(capture: Capture) -> bool {
     capture.contains(Capture::CPU) && capture.intersects(Capture::SHAPES | Capture::FLOPS)
 }
 
-/// Begins an operator of this thread that has no inputs to be told. False if it has to be told in full, to [`begin`].
+/// Begins an operator of this thread that has this hash. False if it has to be told in full, to [`begin`].
 ///
-/// What most operations are comes by here and [`begin_given`], in registers, and does as little as can be done: in a program of
-/// any size, each line of the processor's cache that is used on the way was used for something else in between.
-///
-/// # Safety
-/// The name is a string that is good for this call.
-pub(crate) unsafe extern "C" fn begin_bare(
-    key: *const c_void,
-    name: *const c_char,
-    sequence: i64,
-    torch_thread: u64,
-) -> bool {
-    // SAFETY: by the caller.
-    told_enough(|thread| unsafe { begin_in(thread, key, name, sequence, torch_thread, |_, _| Some(KnownInputs::NONE)) })
+/// What most operations are comes by here and [`begin_known_node`], in registers, and does as little as can be done: in a program
+/// of any size, each line of the processor's cache that is used on the way was used for something else in between.
+pub(crate) extern "C" fn begin_known(key: *const c_void, sequence: i64, one: u64, other: u64) -> bool {
+    briefly(|thread| {
+        let (Some(here), Some(sequence_plus_one)) = (thread.here, plus_one(sequence)) else { return false };
+        let Some(known) = thread.known.get(OpKey::new(here.capture(), one, other)) else { return false };
+        let span = if known.flops == 0 {
+            here.begin(SpanKind::Op, known.name, known.inputs, sequence_plus_one)
+        } else {
+            begin_counted(known.name, known.inputs, sequence_plus_one, known.flops)
+        };
+        thread.open(key, span);
+        true
+    })
 }
 
-/// The same, for an operator with inputs that have this hash.
-///
-/// # Safety
-/// As for [`begin_bare`].
-pub(crate) unsafe extern "C" fn begin_given(
+/// The same, for a node of the backward pass.
+pub(crate) extern "C" fn begin_known_node(
     key: *const c_void,
-    name: *const c_char,
     sequence: i64,
-    torch_thread: u64,
     one: u64,
     other: u64,
+    forward_thread: u64,
 ) -> bool {
-    let inputs = |thread: &mut Thread, name| thread.inputs.get(InputKey::new([one, other], counted_for(name)));
-    // SAFETY: by the caller.
-    told_enough(|thread| unsafe { begin_in(thread, key, name, sequence, torch_thread, inputs) })
+    briefly(|thread| {
+        let (Some(here), Some(sequence_plus_one)) = (thread.here, plus_one(sequence)) else { return false };
+        let Some(known) = thread.known.get(OpKey::new(here.capture(), one, other)) else { return false };
+        // A node that has no number has no operator.
+        let span = if sequence_plus_one == 0 || forward_thread == 0 {
+            here.begin(SpanKind::Backward, known.name, known.inputs, sequence_plus_one)
+        } else {
+            here.begin_node(known.name, known.inputs, sequence_plus_one, thread.number_of(forward_thread))
+        };
+        thread.open(key, span);
+        true
+    })
+}
+
+/// One more, so that 0 is none, which PyTorch has as -1.
+#[inline(always)]
+fn plus_one(sequence: i64) -> Option<u32> {
+    u32::try_from(sequence.wrapping_add(1)).ok()
+}
+
+/// False on a thread that is not found at once.
+#[inline(always)]
+fn briefly(begin: impl FnOnce(&mut Thread) -> bool) -> bool {
+    catch_unwind(AssertUnwindSafe(|| Thread::with_found(begin).unwrap_or(false))).unwrap_or(true)
 }
 
 /// A thread that is being torn down records no more, and so has nothing more to be told; nor has one on which this panics, which
@@ -59,34 +77,6 @@ pub(crate) unsafe extern "C" fn begin_given(
 #[inline(always)]
 fn told_enough(begin: impl FnOnce(&mut Thread) -> bool) -> bool {
     catch_unwind(AssertUnwindSafe(|| Thread::with(begin).unwrap_or(true))).unwrap_or(true)
-}
-
-/// # Safety
-/// As for [`begin_bare`].
-#[inline(always)]
-unsafe fn begin_in(
-    thread: &mut Thread,
-    key: *const c_void,
-    name: *const c_char,
-    sequence: i64,
-    torch_thread: u64,
-    inputs: impl FnOnce(&mut Thread, Name) -> Option<KnownInputs>,
-) -> bool {
-    let Some(here) = thread.here_as(torch_thread) else { return false };
-    // -1 is none.
-    let Ok(sequence_plus_one) = u32::try_from(sequence.wrapping_add(1)) else { return false };
-    // SAFETY: by the caller.
-    let name = unsafe { thread.names.of(name) };
-    let Some(KnownInputs { inputs, flops, .. }) = inputs(thread, name) else { return false };
-    let span = if flops == 0 {
-        here.begin(SpanKind::Op, name, inputs, sequence_plus_one)
-    } else {
-        begin_counted(name, inputs, sequence_plus_one, flops)
-    };
-    if span.is_recorded() {
-        thread.open.push((key.addr(), span));
-    }
-    true
 }
 
 #[inline(never)]
@@ -103,22 +93,22 @@ pub(crate) unsafe extern "C" fn begin(key: *const c_void, op: *const Op) -> bool
     told_enough(|thread| {
         // SAFETY: by the caller.
         let Some(span) = (unsafe { begin_span(thread, &*op) }) else { return false };
-        if span.is_recorded() {
-            thread.open.push((key.addr(), span));
-        }
+        thread.open(key, span);
         true
     })
 }
 
 pub(crate) extern "C" fn end(key: *const c_void) {
     let _ = catch_unwind(|| {
-        Thread::with(|thread| {
-            // It is the last that began, unless one has ended elsewhere.
-            match thread.open.pop_if(|&mut (last, _)| last == key.addr()) {
-                Some((_, span)) => end_here(thread, span),
-                None => end_earlier(thread, key.addr()),
-            }
+        // It is the last that began, unless one has ended elsewhere.
+        let last = Thread::with_found(|thread| {
+            let (_, span) = thread.open_spans.pop_if(|&mut (last, _)| last == key.addr())?;
+            end_here(thread, span);
+            Some(())
         });
+        if last.flatten().is_none() {
+            end_earlier(key.addr());
+        }
     });
 }
 
@@ -133,10 +123,13 @@ fn end_here(thread: &Thread, span: Span) {
 
 /// Ends an operator and those that began in it. If it is not there, it began before anyone recorded.
 #[cold]
-fn end_earlier(thread: &mut Thread, key: usize) {
-    if let Some(at) = thread.open.iter().rposition(|&(known, _)| known == key) {
-        thread.open.truncate(at);
-    }
+#[inline(never)]
+fn end_earlier(key: usize) {
+    Thread::with(|thread| {
+        if let Some(at) = thread.open_spans.iter().rposition(|&(known, _)| known == key) {
+            thread.open_spans.truncate(at);
+        }
+    });
 }
 
 /// # Safety
@@ -168,34 +161,24 @@ pub(crate) unsafe extern "C" fn end_anywhere(span: *mut c_void) {
 /// What the operation points to is good for this call.
 unsafe fn begin_span(thread: &mut Thread, op: &Op) -> Option<Span> {
     // SAFETY: by the caller.
-    let (name, words) = unsafe { (thread.names.of(op.name), words(op)) };
-    let has_inputs = op.inputs_hash != [0; 2];
+    let (name, words) = unsafe { (op.name.bytes(), op.words()) };
     if canary::is_out() {
-        if has_inputs && words.is_empty() {
+        if op.lacks_inputs {
             return None;
         }
         if canary::note(name, words) {
             return Some(Span::none());
         }
     }
+    let known = known_op(thread, op, name, words)?;
     let kind = match op.scope {
         BACKWARD_FUNCTION => SpanKind::Backward,
         USER_SCOPE => SpanKind::Annotation,
         _ => SpanKind::Op,
     };
-    let mut args = SpanArgs::new(kind, name);
-    if has_inputs {
-        let counted_for = counted_for(name);
-        let key = InputKey::new(op.inputs_hash, counted_for);
-        let known = match thread.inputs.get(key) {
-            Some(known) => known,
-            None if words.is_empty() => return None,
-            None => thread.inputs.add(key, words, counted_for),
-        };
-        args = args.inputs(known.inputs);
-        if known.flops > 0 {
-            args = args.flops(known.flops);
-        }
+    let mut args = SpanArgs::new(kind, known.name).inputs(known.inputs);
+    if known.flops > 0 {
+        args = args.flops(known.flops);
     }
     thread.is_torchs(op.thread);
     if let Ok(sequence) = u64::try_from(op.sequence) {
@@ -205,9 +188,9 @@ unsafe fn begin_span(thread: &mut Thread, op: &Op) -> Option<Span> {
             args = args.forward_thread(thread.number_of(op.forward_thread));
         }
     }
-    if !op.overload.is_null() && capture().contains(Capture::OVERLOADS) {
+    if op.overload.length != 0 && capture().contains(Capture::OVERLOADS) {
         // SAFETY: by the caller.
-        args = args.overload(unsafe { thread.names.of(op.overload) });
+        args = args.overload(Name::from_bytes(unsafe { op.overload.bytes() }));
     }
     if op.scope == TORCHSCRIPT_FUNCTION {
         args = args.script(true);
@@ -215,18 +198,19 @@ unsafe fn begin_span(thread: &mut Thread, op: &Op) -> Option<Span> {
     Some(Span::begin(&args))
 }
 
-/// The operator, if it is to be counted what it does.
-#[inline]
-fn counted_for(name: Name) -> Option<Name> {
-    capture().contains(Capture::FLOPS).then_some(name)
-}
-
-/// # Safety
-/// The words are good for as long as they are used.
-unsafe fn words<'a>(op: &Op) -> &'a [u64] {
-    if op.input_words == 0 {
-        return &[];
+/// What an operation is, from what is known of it or from what was told.
+fn known_op(thread: &mut Thread, op: &Op, name: &[u8], words: &[u64]) -> Option<KnownOp> {
+    let capture = capture();
+    let [one, other] = op.hash;
+    if op.hash == [0; 2] {
+        return Some(KnownOp::new(capture, name, words));
     }
-    // SAFETY: by the caller; there is at least one, so that there is an address.
-    unsafe { std::slice::from_raw_parts(op.inputs, op.input_words) }
+    let key = OpKey::new(capture, one, other);
+    let known = thread.known.get(key);
+    if known.is_some() || op.lacks_inputs {
+        return known;
+    }
+    let new = KnownOp::new(capture, name, words);
+    thread.known.add(key, new);
+    Some(new)
 }

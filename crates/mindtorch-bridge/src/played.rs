@@ -2,20 +2,22 @@
 
 #![expect(unsafe_code, reason = "the recorder's functions take what a shim has")]
 
-use crate::abi::{Op, Recorder};
+use crate::abi::{Op, Recorder, Text};
 use crate::inputs::{INT, TENSOR, first_word};
 use crate::shim::RECORDER;
-use std::ffi::{CString, c_void};
+use rustc_hash::FxBuildHasher;
+use std::ffi::c_void;
+use std::hash::BuildHasher;
 use std::hint::black_box;
 use std::ptr;
 
 /// An operator of PyTorch's that a program plays.
 #[derive(Debug)]
 pub struct PlayedOp {
-    name: CString,
+    name: String,
     inputs: Vec<u64>,
-    /// Any, for these inputs.
-    inputs_hash: [u64; 2],
+    /// Any, for this name and these inputs.
+    hash: [u64; 2],
     sequence: i64,
     forward_thread: u64,
     scope: u64,
@@ -26,11 +28,10 @@ const THREAD: u64 = 1;
 const BACKWARD: u64 = 1;
 
 impl PlayedOp {
-    /// An operator of which no more is told than its name. Names that are no strings of C's are cut off.
+    /// An operator of which no more is told than its name.
     pub fn new(name: &str) -> Self {
-        let name = name.split('\0').next().unwrap_or_default();
-        let name = CString::new(name).expect("it ends before its first zero");
-        Self { name, inputs: Vec::new(), inputs_hash: [0; 2], sequence: -1, forward_thread: 0, scope: 0 }
+        let hash = [FxBuildHasher.hash_one(name), 1];
+        Self { name: name.into(), inputs: Vec::new(), hash, sequence: -1, forward_thread: 0, scope: 0 }
     }
 
     /// It is given two matrices of so many rows and columns, and a number.
@@ -40,7 +41,7 @@ impl PlayedOp {
             self.inputs.extend([first_word(TENSOR, FLOAT, 2), rows, columns, columns, 1]);
         }
         self.inputs.extend([first_word(INT, 0, 0), 1]);
-        self.inputs_hash = [rows, columns << 1];
+        self.hash[1] = FxBuildHasher.hash_one([rows, columns]);
         self
     }
 
@@ -60,24 +61,21 @@ impl PlayedOp {
     }
 
     fn begin_briefly(&self, key: *const c_void) -> bool {
-        let (name, [one, other]) = (self.name.as_ptr(), self.inputs_hash);
-        // SAFETY: the name is good for as long as this is.
-        unsafe {
-            match (self.scope, self.inputs.is_empty()) {
-                (BACKWARD, _) => false,
-                (_, true) => (recorder().begin_bare)(key, name, self.sequence, THREAD),
-                (_, false) => (recorder().begin_given)(key, name, self.sequence, THREAD, one, other),
-            }
+        let (sequence, [one, other]) = (self.sequence, self.hash);
+        match self.scope {
+            BACKWARD => (recorder().begin_known_node)(key, sequence, one, other, self.forward_thread),
+            _ => (recorder().begin_known)(key, sequence, one, other),
         }
     }
 
     fn begin_in_full(&self, key: *const c_void) {
         let op = Op {
-            name: self.name.as_ptr(),
-            overload: ptr::null(),
+            name: Text::of(self.name.as_bytes()),
+            overload: Text::EMPTY,
             inputs: self.inputs.as_ptr(),
             input_words: self.inputs.len(),
-            inputs_hash: self.inputs_hash,
+            lacks_inputs: false,
+            hash: self.hash,
             sequence: self.sequence,
             thread: THREAD,
             forward_thread: self.forward_thread,
@@ -103,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn inputs_are_told_once() {
+    fn operations_are_told_once() {
         // Each thread has its own.
         let run = || {
             let op = PlayedOp::new("aten::add").given_two_matrices(4, 4);
@@ -112,8 +110,7 @@ mod tests {
             op.begin_in_full(key);
             assert!(op.begin_briefly(key));
             assert!(!PlayedOp::new("aten::add").given_two_matrices(4, 5).begin_briefly(key));
-            assert!(PlayedOp::new("aten::mul").given_two_matrices(4, 4).begin_briefly(key));
-            assert!(PlayedOp::new("aten::rand").begin_briefly(key));
+            assert!(!PlayedOp::new("aten::mul").given_two_matrices(4, 4).begin_briefly(key));
         };
         std::thread::scope(|scope| (0..2).for_each(|_| _ = scope.spawn(run)));
     }

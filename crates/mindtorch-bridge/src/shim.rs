@@ -13,8 +13,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub(crate) static RECORDER: Recorder = Recorder {
     version: VERSION,
-    begin_bare: ops::begin_bare,
-    begin_given: ops::begin_given,
+    begin_known: ops::begin_known,
+    begin_known_node: ops::begin_known_node,
     begin: ops::begin,
     end: ops::end,
     begin_anywhere: ops::begin_anywhere,

@@ -1,13 +1,13 @@
-//! What a thread of PyTorch's is to the recorder: its number, its open operators, and the names it uses.
+//! What a thread of PyTorch's is to the recorder: its number, its open operators, and those that it knows.
 
 #![expect(unsafe_code, reason = "what a table has of a thread is at an address")]
 
-use crate::input_cache::InputCache;
-use crate::names::NameCache;
+use crate::known::KnownOps;
 use crate::thread_table::ThreadTable;
 use mindtorch_profiler::{Here, Span};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
+use std::ffi::c_void;
 use std::mem::offset_of;
 use std::ptr::NonNull;
 use std::sync::{OnceLock, PoisonError, RwLock};
@@ -24,60 +24,57 @@ static THREADS: ThreadTable<ThreadCell> = ThreadTable::new();
 #[repr(align(64))]
 struct ThreadCell(RefCell<Thread>);
 
-/// The cell's own word, and what comes before the names that are found by their texts.
-const _: () = assert!(size_of::<RefCell<()>>() + offset_of!(Thread, names) + size_of::<usize>() <= 64);
+/// The cell's own word, and what comes before the last thread that was asked for.
+const _: () = assert!(size_of::<RefCell<()>>() + offset_of!(Thread, latest) <= 64);
 
 /// In this order, for the sake of that line.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Thread {
     /// The operators that have not ended, with what the shim knows them by. They end here, the last first.
-    pub(crate) open: Vec<(usize, Span)>,
+    pub(crate) open_spans: Vec<(usize, Span)>,
     /// PyTorch's number of this thread, once it was noted.
     noted: u64,
     /// What it is to the recorder, from then on.
     pub(crate) here: Option<Here>,
-    pub(crate) inputs: InputCache,
-    pub(crate) names: NameCache,
+    pub(crate) known: KnownOps,
     /// The last thread that was asked for, and what it is here.
     latest: (u64, u32),
 }
 
 impl Thread {
     const fn new() -> Self {
-        Self {
-            open: Vec::new(),
-            noted: 0,
-            here: None,
-            inputs: InputCache::new(),
-            names: NameCache::new(),
-            latest: (0, 0),
-        }
+        Self { open_spans: Vec::new(), noted: 0, here: None, known: KnownOps::new(), latest: (0, 0) }
     }
 
     /// None if the thread is being torn down, or in the middle of this: an allocator that is observed may be called here.
-    #[inline(always)]
     pub(crate) fn with<T>(work: impl FnOnce(&mut Self) -> T) -> Option<T> {
-        let cell = THREADS.get().or_else(Self::find)?;
+        THREAD
+            .try_with(|cell| {
+                if watches_forks() {
+                    THREADS.enter(NonNull::from(cell));
+                }
+                cell.0.try_borrow_mut().ok().map(|mut thread| work(&mut thread))
+            })
+            .ok()
+            .flatten()
+    }
+
+    /// The same, if the thread is in the table: one that was here before, mostly.
+    #[inline(always)]
+    pub(crate) fn with_found<T>(work: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        let cell = THREADS.get()?;
         // SAFETY: this thread's, which is there until it is dropped, and then no longer found.
         let mut thread = unsafe { cell.as_ref() }.0.try_borrow_mut().ok()?;
         Some(work(&mut thread))
     }
 
-    #[cold]
-    #[inline(never)]
-    fn find() -> Option<NonNull<ThreadCell>> {
-        let cell = THREAD.try_with(|cell| NonNull::from(cell)).ok()?;
-        if watches_forks() {
-            THREADS.enter(cell);
-        }
-        Some(cell)
-    }
-
-    /// What this thread is to the recorder, if it was noted that it is PyTorch's `thread`.
+    /// Keeps a span, if it is recorded, until what the shim knows it by ends.
     #[inline(always)]
-    pub(crate) fn here_as(&self, thread: u64) -> Option<Here> {
-        if self.noted == thread { self.here } else { None }
+    pub(crate) fn open(&mut self, key: *const c_void, span: Span) {
+        if span.is_recorded() {
+            self.open_spans.push((key.addr(), span));
+        }
     }
 
     /// Notes that this thread is PyTorch's `thread`.

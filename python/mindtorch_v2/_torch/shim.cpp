@@ -20,6 +20,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <unordered_map>
 #include <variant>
@@ -31,17 +32,24 @@
 namespace {
 
 // Of both tables. Changed with any change of what they or the words of inputs mean.
-constexpr uint32_t VERSION = 5;
+constexpr uint32_t VERSION = 6;
+
+struct Text {
+  const char* start;
+  size_t length;
+};
 
 struct Op {
-  const char* name;
-  // Null if it was not asked for.
-  const char* overload;
+  Text name;
+  // Empty if it was not asked for.
+  Text overload;
   // Inputs as words; see `encode`.
   const uint64_t* inputs;
   size_t input_words;
-  // By which inputs are known; see `Hash`. Zeros if there are none.
-  uint64_t inputs_hash[2];
+  // Whether it has inputs of which the words are left out.
+  bool lacks_inputs;
+  // By which name and inputs are known; see `Hash`. Zeros if they need not be remembered.
+  uint64_t hash[2];
   // -1 is none.
   int64_t sequence;
   uint64_t thread;
@@ -52,14 +60,14 @@ struct Op {
 // What the recorder does.
 struct Recorder {
   uint32_t version;
-  // An operator of this thread, which ends here. The key tells it from others that are open. False if it has to be told in
-  // full.
-  bool (*begin_bare)(const void* key, const char* name, int64_t sequence, uint64_t thread);
-  // One with inputs that have this hash, which have to be told once.
-  bool (*begin_given)(const void* key, const char* name, int64_t sequence, uint64_t thread, uint64_t one, uint64_t other);
+  // An operator of this thread that has this hash, and ends here. The key tells it from others that are open. False if it has to
+  // be told in full.
+  bool (*begin_known)(const void* key, int64_t sequence, uint64_t one, uint64_t other);
+  // A node of the backward pass.
+  bool (*begin_known_node)(const void* key, int64_t sequence, uint64_t one, uint64_t other, uint64_t forward_thread);
   void (*end)(const void* key);
   void (*memory)(uint64_t address, int64_t bytes, uint64_t allocated, uint64_t reserved, int32_t type, int32_t index);
-  // Any operation of this thread. False if it has inputs that have to be told.
+  // Any operation of this thread. False if the words of its inputs have to be told.
   bool (*begin)(const void* key, const Op* op);
   // One that may end on another thread.
   void* (*begin_anywhere)(const Op* op);
@@ -123,6 +131,12 @@ constexpr uint64_t first_word(Kind kind, uint64_t type, uint64_t count) {
   return kind | type << 8 | count << 16;
 }
 
+uint64_t bits(double value) {
+  uint64_t word;
+  std::memcpy(&word, &value, sizeof word);
+  return word;
+}
+
 using Keywords = std::unordered_map<std::string, at::IValue>;
 
 #ifdef MINDTORCH_REACH
@@ -133,8 +147,9 @@ using Described = std::variant<std::string, std::reference_wrapper<const c10::Fu
 const Keywords& keywords_of(const at::RecordFunction& function);
 const Described& described(const at::RecordFunction& function);
 int64_t int_of(const at::IValue& value);
+uint64_t tag_of(const at::IValue& value);
 
-template <auto Kwinputs, auto Fn, auto Payload>
+template <auto Kwinputs, auto Fn, auto Payload, auto Tag>
 struct Reach {
   // What is something else would be converted, and the reference be to nothing.
   static_assert(std::is_same_v<decltype(Kwinputs), Keywords at::RecordFunction::*>);
@@ -149,13 +164,22 @@ struct Reach {
   friend int64_t int_of(const at::IValue& value) {
     return (value.*Payload).u.as_int;
   }
+  friend uint64_t tag_of(const at::IValue& value) {
+    return static_cast<uint64_t>(value.*Tag);
+  }
 };
 
-template struct Reach<&at::RecordFunction::kwinputs_, &at::RecordFunction::fn_, &at::IValue::payload>;
+template struct Reach<&at::RecordFunction::kwinputs_, &at::RecordFunction::fn_, &at::IValue::payload, &at::IValue::tag>;
 
-inline const char* name_of(const at::RecordFunction& function) {
-  const auto* schema = std::get_if<1>(&described(function));
-  return schema != nullptr ? schema->get().name().c_str() : function.name();
+// What a number is, and none, without asking which of them it is. Of what is true or false, only a byte is written.
+inline uint64_t bits_of(const at::IValue& value) {
+  const auto bits = static_cast<uint64_t>(int_of(value));
+  return value.isBool() ? bits & 0xff : bits;
+}
+
+inline const std::string& name_of(const at::RecordFunction& function) {
+  const auto* text = std::get_if<0>(&described(function));
+  return text != nullptr ? *text : std::get_if<1>(&described(function))->get().name();
 }
 #else
 // Some of the older versions have none.
@@ -168,12 +192,20 @@ Keywords keywords_of(const Function& function) {
   }
 }
 
-const char* name_of(const at::RecordFunction& function) {
+std::string_view name_of(const at::RecordFunction& function) {
   return function.name();
 }
 
 int64_t int_of(const at::IValue& value) {
   return value.toInt();
+}
+
+uint64_t tag_of(const at::IValue& value) {
+  return value.isNone() ? 0 : value.isInt() ? 1 : value.isDouble() ? 2 : 3;
+}
+
+uint64_t bits_of(const at::IValue& value) {
+  return value.isInt() ? int_of(value) : value.isDouble() ? bits(value.toDouble()) : value.isBool() ? value.toBool() : 0;
 }
 #endif
 
@@ -212,6 +244,14 @@ class Words {
     place[1] = second;
   }
 
+  void push_scalar(const at::IValue& value) {
+    if (value.isNone()) {
+      push(first_word(NONE, 0, 0));
+    } else {
+      push(first_word(value.isInt() ? INT : value.isDouble() ? FLOAT : BOOL, 0, 0), bits_of(value));
+    }
+  }
+
   void push_tensor(uint64_t first, c10::IntArrayRef sizes, c10::IntArrayRef strides) {
     uint64_t* place = add(1 + sizes.size() + strides.size());
     *place = first;
@@ -236,9 +276,30 @@ class Words {
   size_t capacity_ = FEW;
 };
 
-// A hash of what `Words` would hold, by which the recorder knows inputs that it was told before.
+// A hash of an operation's name and of what `Words` would hold of its inputs, by which the recorder knows operations that it was
+// told before.
 class Hash {
  public:
+  explicit Hash(std::string_view name) {
+    // In all bits, as texts are.
+    const uint64_t length = name.size() * ODD[0];
+    one_ ^= length;
+    other_ ^= length;
+    const char* text = name.data();
+    const char* const end = text + name.size();
+    if (C10_UNLIKELY(name.size() < 8)) {
+      char few[8] = {};
+      std::memcpy(few, text, name.size());
+      push(word(few));
+      return;
+    }
+    for (; end - text > 16; text += 16) {
+      push(word(text), word(text + 8));
+    }
+    // The last 16 bytes, or all that there are.
+    push(word(name.size() > 16 ? end - 16 : text), word(end - 8));
+  }
+
   uint64_t one() const {
     return one_;
   }
@@ -253,13 +314,20 @@ class Hash {
     other_ = folded(second ^ ODD[1], first ^ other_);
   }
 
-  // There are as many strides as sizes, or none.
+  void push_scalar(const at::IValue& value) {
+    // No first word is as high.
+    push(tag_of(value) | uint64_t{1} << 63, bits_of(value));
+  }
+
+  // There are as many strides as sizes, or none. The first word is above them: few are as long as that.
   void push_tensor(uint64_t first, c10::IntArrayRef sizes, c10::IntArrayRef strides) {
-    push(first);
+    one_ ^= first << 32;
+    other_ ^= first << 32;
     const int64_t* second = strides.empty() ? sizes.data() : strides.data();
-    for (size_t at = 0; at < sizes.size(); ++at) {
-      push(sizes[at], second[at]);
-    }
+    size_t at = 0;
+    do {
+      push(sizes.empty() ? 0 : sizes[at], sizes.empty() ? 0 : second[at]);
+    } while (++at < sizes.size());
   }
 
   void push_all(const Words& words) {
@@ -267,6 +335,12 @@ class Hash {
   }
 
  private:
+  static uint64_t word(const char* text) {
+    uint64_t word;
+    std::memcpy(&word, text, sizeof word);
+    return word;
+  }
+
   // A product of 128 bits, in 64 of which each depends on all that went into it.
   static uint64_t folded(uint64_t a, uint64_t b) {
     const auto product = static_cast<unsigned __int128>(a) * b;
@@ -295,17 +369,16 @@ struct Both {
     hash.push(first, second);
   }
 
+  void push_scalar(const at::IValue& value) {
+    words.push_scalar(value);
+    hash.push_scalar(value);
+  }
+
   void push_tensor(uint64_t first, c10::IntArrayRef sizes, c10::IntArrayRef strides) {
     words.push_tensor(first, sizes, strides);
     hash.push_tensor(first, sizes, strides);
   }
 };
-
-uint64_t bits(double value) {
-  uint64_t word;
-  std::memcpy(&word, &value, sizeof word);
-  return word;
-}
 
 // Inputs go to a `Hash`, to `Words`, or to both.
 template <typename Sink>
@@ -365,8 +438,6 @@ template <typename Sink>
 void encode_other(Sink& sink, const at::IValue& value) {
   if (value.isList()) {
     encode_list(sink, value);
-  } else if (value.isDouble()) {
-    sink.push(first_word(FLOAT, 0, 0), bits(value.toDouble()));
   } else {
     sink.push(first_word(NONE, 0, 0));
   }
@@ -378,17 +449,13 @@ __attribute__((noinline)) Hash with_other(Hash hash, const at::IValue& value) {
   return hash;
 }
 
-// Tensors are what most inputs are, and nothing what most others are: no more is done for them than has to be.
+// Tensors are what most inputs are, and numbers or nothing what most others are: no more is done for them than has to be.
 template <typename Sink>
 inline __attribute__((always_inline)) void encode(Sink& sink, const at::IValue& value) {
   if (C10_LIKELY(value.isTensor())) {
     encode(sink, value.toTensor());
-  } else if (value.isNone()) {
-    sink.push(first_word(NONE, 0, 0));
-  } else if (value.isBool()) {
-    sink.push(first_word(BOOL, 0, 0), value.toBool());
-  } else if (value.isInt()) {
-    sink.push(first_word(INT, 0, 0), static_cast<uint64_t>(int_of(value)));
+  } else if (C10_LIKELY(value.isNone() || value.isBool() || value.isInt() || value.isDouble())) {
+    sink.push_scalar(value);
   } else if constexpr (std::is_same_v<Sink, Hash>) {
     sink = with_other(sink, value);
   } else {
@@ -396,8 +463,8 @@ inline __attribute__((always_inline)) void encode(Sink& sink, const at::IValue& 
   }
 }
 
-inline __attribute__((always_inline)) Hash hash_of(c10::ArrayRef<const at::IValue> inputs) {
-  Hash hash;
+inline __attribute__((always_inline)) Hash hash_of(std::string_view name, c10::ArrayRef<const at::IValue> inputs) {
+  Hash hash(name);
   for (const auto& input : inputs) {
     encode(hash, input);
   }
@@ -448,20 +515,25 @@ bool ends_anywhere(at::RecordScope scope) {
 
 // Older versions do not tell this.
 template <typename Function>
-const char* overload_of(const Function& function) {
+std::string_view overload_of(const Function& function) {
   if constexpr (requires { function.overload_name(); }) {
     return function.overload_name();
   } else {
-    return nullptr;
+    return {};
   }
+}
+
+Text text_of(std::string_view text) {
+  return {text.data(), text.size()};
 }
 
 Op op_of(const at::RecordFunction& function) {
   return {
-      name_of(function),
-      (unusual() & OVERLOADS) != 0 ? overload_of(function) : nullptr,
+      text_of(name_of(function)),
+      text_of((unusual() & OVERLOADS) != 0 ? overload_of(function) : std::string_view()),
       nullptr,
       0,
+      false,
       {0, 0},
       function.seqNr(),
       function.threadId(),
@@ -473,10 +545,10 @@ std::unique_ptr<at::ObserverContext> begin_anywhere(const Op& op) {
   return std::make_unique<Anywhere>(recorder.begin_anywhere(&op));
 }
 
-// With inputs that the recorder does not know, or may not. They are looked at once, so that words and hash are of the same.
+// With the words of its inputs. They are looked at once, so that words and hash are of the same.
 __attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_with_words(const at::RecordFunction& function, Op op) {
   Words words;
-  Hash hash;
+  Hash hash(name_of(function));
   Both both{words, hash};
   for (const auto& input : function.inputs()) {
     encode(both, input);
@@ -485,20 +557,19 @@ __attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_with_words(
     encode_keywords(words, keywords);
     hash.push_all(words);
   }
-  if (words.size() > 0) {
-    op.inputs = words.data();
-    op.input_words = words.size();
-    op.inputs_hash[0] = hash.one();
-    op.inputs_hash[1] = hash.other();
-  }
+  op.inputs = words.data();
+  op.input_words = words.size();
+  op.lacks_inputs = false;
   if (ends_anywhere(function.scope())) {
     return begin_anywhere(op);
   }
+  op.hash[0] = hash.one();
+  op.hash[1] = hash.other();
   recorder.begin(&function, &op);
   return nullptr;
 }
 
-// An operation of which there is more to tell than most have, or an operator with inputs that the recorder does not know.
+// An operation of which there is more to tell than most have, or one that the recorder does not know.
 template <bool Inputs>
 __attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_in_full(const at::RecordFunction& function) noexcept {
   try {
@@ -509,11 +580,11 @@ __attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_in_full(con
     if (ends_anywhere(function.scope())) {
       return begin_anywhere(op);
     }
-    if (Inputs && !function.inputs().empty()) {
-      const Hash hash = hash_of(function.inputs());
-      op.inputs_hash[0] = hash.one();
-      op.inputs_hash[1] = hash.other();
-    }
+    const auto inputs = Inputs ? function.inputs() : c10::ArrayRef<const at::IValue>();
+    const Hash hash = hash_of(name_of(function), inputs);
+    op.lacks_inputs = !inputs.empty();
+    op.hash[0] = hash.one();
+    op.hash[1] = hash.other();
     return recorder.begin(&function, &op) ? nullptr : begin_with_words(function, op);
   } catch (...) {
     // An input that cannot be looked at. The operation goes on, and is not recorded.
@@ -521,23 +592,20 @@ __attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_in_full(con
   }
 }
 
-// Both say whether it was enough to say so little.
-bool begin_bare(const at::RecordFunction& function) {
-  return recorder.begin_bare(&function, name_of(function), function.seqNr(), function.threadId());
-}
-
-inline __attribute__((always_inline)) bool begin_given(const at::RecordFunction& function) {
+// Whether it was enough to say so little.
+template <bool Inputs>
+inline __attribute__((always_inline)) bool begin_briefly(const at::RecordFunction& function) {
   try {
-    const auto inputs = function.inputs();
-    if (!keywords_of(function).empty()) {
+    if (Inputs && !keywords_of(function).empty()) {
       return false;
     }
-    if (inputs.empty()) {
-      return begin_bare(function);
+    const auto inputs = Inputs ? function.inputs() : c10::ArrayRef<const at::IValue>();
+    const Hash hash = hash_of(name_of(function), inputs);
+    if (C10_LIKELY(function.scope() == at::RecordScope::FUNCTION)) {
+      return recorder.begin_known(&function, function.seqNr(), hash.one(), hash.other());
     }
-    const Hash hash = hash_of(inputs);
-    return recorder.begin_given(
-        &function, name_of(function), function.seqNr(), function.threadId(), hash.one(), hash.other());
+    return recorder.begin_known_node(
+        &function, function.seqNr(), hash.one(), hash.other(), function.forwardThreadId());
   } catch (...) {
     // As above.
     return true;
@@ -669,8 +737,8 @@ std::unique_ptr<at::ObserverContext> begin_in_turn(const at::RecordFunction& fun
   if ((now & MEMORY) != 0) {
     see_memory_here(Inputs);
   }
-  const bool is_plain = function.scope() == at::RecordScope::FUNCTION && (now & OVERLOADS) == 0;
-  if (C10_LIKELY(is_plain) && C10_LIKELY(Inputs ? begin_given(function) : begin_bare(function))) {
+  const bool is_plain = !ends_anywhere(function.scope()) && (now & OVERLOADS) == 0;
+  if (C10_LIKELY(is_plain) && C10_LIKELY(begin_briefly<Inputs>(function))) {
     return nullptr;
   }
   return begin_in_full<Inputs>(function);
@@ -688,7 +756,7 @@ __attribute__((noinline)) void end_other(const at::RecordFunction& function, at:
 }
 
 void end(const at::RecordFunction& function, at::ObserverContext* context) {
-  const bool is_plain = function.scope() == at::RecordScope::FUNCTION && (unusual() & OBSERVERS) == 0;
+  const bool is_plain = !ends_anywhere(function.scope()) && (unusual() & OBSERVERS) == 0;
   if (C10_LIKELY(is_plain && context == nullptr)) {
     recorder.end(&function);
   } else {

@@ -112,15 +112,27 @@ def test_an_input_that_cannot_be_looked_at() -> None:
     assert nested == [("around", None), ("aten::exp", "around"), ("aten::log", "around")] * 2
 
 
-# What the shim's hash needs of PyTorch, and a program that prints hashes of what is alike, a line each.
+# What the shim's hash needs of PyTorch, and a program that prints hashes of what is alike, a line each: first of inputs,
+# then of names that differ in one byte or in their length.
 HASHES = """
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
+#include <string>
+#include <string_view>
 #include <vector>
+#define C10_UNLIKELY(expression) (expression)
 namespace c10 { using IntArrayRef = std::vector<int64_t>; }
+namespace at { struct IValue {}; }
 using Words = std::vector<uint64_t>;
+uint64_t tag_of(const at::IValue&);
+uint64_t bits_of(const at::IValue&);
 %s
+void print(const Hash& hash) {
+  std::printf("%%llu %%llu\\n", (unsigned long long)hash.one(), (unsigned long long)hash.other());
+}
+
 int main() {
   const int64_t sizes[] = {0, 1, 2, 3, 4, 8, 16, 32, 64, 128, 256, 768, 1024, -1};
   std::vector<c10::IntArrayRef> all = {{}};
@@ -134,17 +146,28 @@ int main() {
     }
   }
   for (const auto& shape : all) {
-    Hash hash;
+    Hash hash("aten::add");
     hash.push_tensor(shape.size() << 16, shape, c10::IntArrayRef(shape.rbegin(), shape.rend()));
     hash.push(4, 1);
-    std::printf("%%llu %%llu\\n", (unsigned long long)hash.one(), (unsigned long long)hash.other());
+    print(hash);
+  }
+  for (size_t length = 0; length < 70; ++length) {
+    std::string name(length, 'a');
+    print(Hash(name));
+    for (char& byte : name) {
+      for (const char other : {'\\0', 'A', 'b', '\\xff'}) {
+        byte = other;
+        print(Hash(name));
+      }
+      byte = 'a';
+    }
   }
 }
 """
 
 
 def test_hashes_are_spread(tmp_path: Path) -> None:
-    """Either half tells inputs apart, and the places by which they are found are used alike."""
+    """Either half tells operations apart, and the places by which they are found are used alike."""
     source = _build._SOURCE.read_text(encoding="utf-8")
     the_class = source[source.index("class Hash {") :].split("\n};\n", 1)[0] + "\n};\n"
     file, program = tmp_path / "hashes.cpp", tmp_path / "hashes"
@@ -152,10 +175,10 @@ def test_hashes_are_spread(tmp_path: Path) -> None:
     subprocess.run([*_build._compiler(), "-std=c++20", "-O1", str(file), "-o", str(program)], check=True)
     output = subprocess.run([program], check=True, capture_output=True, text=True).stdout
     hashes = [tuple(map(int, line.split())) for line in output.splitlines()]
-    assert len(hashes) == sum(14**length for length in range(5))
+    assert len(hashes) == sum(14**length for length in range(5)) + sum(1 + 4 * length for length in range(70))
     for half in range(2):
         assert len({each[half] for each in hashes}) == len(hashes)
-    # Of so many balls a box has 81 on average.
-    places = Counter(one % 512 for one, _ in hashes)
-    assert len(places) == 512
-    assert all(40 < count < 130 for count in places.values())
+    # Of so many balls a box has 50 on average.
+    places = Counter(one // 2 % 1024 for one, _ in hashes)
+    assert len(places) == 1024
+    assert all(15 < count < 100 for count in places.values())
