@@ -1,6 +1,6 @@
 //! What the shim and this crate have of each other: two tables of functions, and the structs that these pass.
 //!
-//! `shim.cpp` has the same. Whatever changes here changes the version, in both.
+//! The shim's `tables.h` has the same. Whatever changes here changes the version, in both.
 
 #![expect(unsafe_code, reason = "the shim passes pointers")]
 

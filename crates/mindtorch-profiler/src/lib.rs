@@ -105,6 +105,7 @@ mod macros;
 mod markup;
 mod names;
 mod overhead;
+mod prefetch;
 mod quiet;
 mod recorder;
 mod session;
@@ -139,6 +140,8 @@ pub use macros::CallSite;
 pub use markup::markup_text;
 pub use names::{Name, Stack};
 pub use overhead::{Calibration, EventCost, Overhead, Sample};
+#[doc(hidden)]
+pub use prefetch::prefetch;
 #[doc(hidden)]
 pub use recorder::Here;
 pub use recorder::{

@@ -2,6 +2,7 @@
 
 use super::own_slots::OwnSlots;
 use super::record::Slot;
+use crate::prefetch::prefetch_to_write;
 #[cfg(not(loom))]
 use crate::spool::MappedBlock;
 use std::ops::Deref;
@@ -46,17 +47,7 @@ impl Slots {
     /// cache holds up all that come after it.
     #[inline(always)]
     pub(super) fn prepare(&self, index: usize) {
-        #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
-        {
-            use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
-            let slot = self.first.as_ptr().wrapping_add(index);
-            #[expect(unsafe_code, reason = "an instruction of the processor's")]
-            // SAFETY: what is at the address, or whether anything is, does not matter: nothing is read or written.
-            unsafe {
-                _mm_prefetch::<_MM_HINT_ET0>(slot.cast());
-            };
-        }
-        let _ = index;
+        prefetch_to_write(self.first.as_ptr().wrapping_add(index));
     }
 
     /// Says that no more records come.
