@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-_SOURCE = Path(__file__).with_name("shim.cpp")
+_SOURCE = Path(__file__).parent / "shim" / "shim.cpp"
 # What in the source takes PyTorch's private members.
 _REACH = "Reach"
 # How much of what a compiler says is shown.
@@ -42,7 +42,8 @@ def library_for(torch: Any, source: Path = _SOURCE) -> Path:
 def _place(torch: Any, source: Path, command: list[str]) -> Path:
     """Return where the library is that the command builds."""
     build = "\0".join([torch.__version__, str(torch.version.git_version), platform.machine(), *command])
-    key = hashlib.sha256(source.read_bytes() + build.encode()).hexdigest()[:16]
+    files = b"\0".join(file.read_bytes() for file in [source, *sorted(source.parent.glob("*.h"))])
+    key = hashlib.sha256(files + build.encode()).hexdigest()[:16]
     return _cache() / f"torch-{torch.__version__}-{key}.so"
 
 

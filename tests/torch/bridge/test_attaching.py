@@ -157,10 +157,12 @@ def test_what_is_no_library(tmp_path: Path) -> None:
 def test_one_that_misreads(tmp_path: Path) -> None:
     """Sizes and strides changed places, as they would if a struct had changed: nothing that it says is believed."""
     right = "at::kStrided ? impl->strides()"
-    source = _build._SOURCE.read_text(encoding="utf-8")
+    broken = tmp_path / "shim"
+    shutil.copytree(_build._SOURCE.parent, broken)
+    inputs = broken / "inputs.h"
+    source = inputs.read_text(encoding="utf-8")
     assert right in source
-    broken = tmp_path / "shim.cpp"
-    broken.write_text(source.replace(right, "at::kStrided ? impl->sizes()"))
+    inputs.write_text(source.replace(right, "at::kStrided ? impl->sizes()"))
     program = """
     import functools
     import sys
@@ -169,6 +171,6 @@ def test_one_that_misreads(tmp_path: Path) -> None:
     from mindtorch_v2._torch import _build
     _build.library_for = functools.partial(_build.library_for, source=Path(sys.argv[1]))
     """
-    output, said = run(dedent(program) + SHOW + SHOW, broken, XDG_CACHE_HOME=str(tmp_path / "cache"))
+    output, said = run(dedent(program) + SHOW + SHOW, broken / "shim.cpp", XDG_CACHE_HOME=str(tmp_path / "cache"))
     assert output == UNSEEN * 2
     assert said.count("PyTorch is not recorded: of an operator that is ('aten::add'") == 1
