@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import asyncio
 import cProfile
+import ctypes
 import functools
 import gc
 import sys
@@ -101,6 +102,31 @@ def test_paths_begin_where_the_module_is_imported_from() -> None:
     with profile(with_stack=True) as prof:
         torch.nn.functional.relu(torch.ones(2))
     assert any(frame.name.startswith("mindtorch_v2/nn/functional/") for frame in frames(prof))
+
+
+def test_a_builtin_that_is_made_where_another_was_has_its_own_name() -> None:
+    """Libraries make some while the program runs, in memory that others may have had."""
+
+    class Definition(ctypes.Structure):
+        _fields_ = (
+            ("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("text", ctypes.c_char_p),
+        )  # fmt: skip
+
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object)(lambda _owner, value: value)
+    takes_one = 8
+    definition = Definition(b"", ctypes.cast(function, ctypes.c_void_p), takes_one, None)
+
+    def work() -> None:
+        for name in (b"one", b"other", b"one"):
+            definition.name = name
+            make(ctypes.addressof(definition), None, None)(1)
+
+    with profile(with_stack=True) as prof:
+        work()
+    names = [name for name in names_within(prof, work) if name.startswith("<built-in function o")]
+    assert names == ["<built-in function one>", "<built-in function other>", "<built-in function one>"]
 
 
 def test_builtins_have_no_addresses_and_types_of_torch_have_its_names() -> None:
