@@ -132,7 +132,7 @@ $(READERS_VENV)/.tools: pyproject.toml
 	@touch $@
 
 # An installed wheel, not the source tree: what users get.
-$(WHEELS)/.built: $(VENV)/.tools $(SOURCES) $(shell find python -name '*.py')
+$(WHEELS)/.built: $(VENV)/.tools $(SOURCES) $(shell find python -name '*.py' -o -name '*.cpp' -o -name '*.h')
 	rm -rf "$(WHEELS)"
 	$(BIN)/maturin build --release --quiet --out "$(WHEELS)"
 	@touch $@

@@ -108,9 +108,11 @@ impl KnownOp {
 
     /// The operation with this name, which should be UTF-8, and these words of inputs.
     pub(crate) fn new(capture: Capture, name: &[u8], words: &[u64]) -> Self {
-        let name = Name::from_bytes(name);
+        let text = String::from_utf8_lossy(name);
+        let name = Name::new(&text);
         let inputs = if words.is_empty() { Inputs::NONE } else { inputs::encode(words) };
-        let flops = if capture.contains(Capture::FLOPS) { flops::count(&name.text(), words) } else { 0 };
+        let counts = capture.contains(Capture::FLOPS) && !words.is_empty();
+        let flops = if counts { flops::count(&text, words) } else { 0 };
         Self { name, inputs, flops, ..Self::UNUSED }
     }
 }

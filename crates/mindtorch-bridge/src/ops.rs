@@ -48,7 +48,9 @@ pub(crate) extern "C" fn begin_known_node(
 ) -> bool {
     briefly(|thread| {
         let (Some(here), Some(sequence_plus_one)) = (thread.here, plus_one(sequence)) else { return false };
-        let Some(known) = thread.known.get(OpKey::new(here.capture(), one, other)) else { return false };
+        let known = thread.known.get(OpKey::new(here.capture(), one, other));
+        // Nodes do not compute themselves; one that has the name of an operator that does is told in full.
+        let Some(known) = known.filter(|known| known.flops == 0) else { return false };
         // A node that has no number has no operator.
         let span = if sequence_plus_one == 0 || forward_thread == 0 {
             here.begin(SpanKind::Backward, known.name, known.inputs, sequence_plus_one)

@@ -9,11 +9,18 @@ use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::ffi::c_void;
 use std::mem::offset_of;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock};
 
 /// By PyTorch's number of a thread: the recorder's.
-static NUMBERS: RwLock<Option<FxHashMap<u64, u32>>> = RwLock::new(None);
+type Numbers = RwLock<FxHashMap<u64, u32>>;
+
+/// None yet, or those of this process: a child has its own, since a thread that it does not have may have the lock of its parent's.
+static NUMBERS: AtomicPtr<Numbers> = AtomicPtr::new(ptr::null_mut());
+
+/// How many forks it took to make this process.
+static FORKS: AtomicU32 = AtomicU32::new(0);
 
 thread_local! { static THREAD: ThreadCell = const { ThreadCell(RefCell::new(Thread::new())) } }
 
@@ -40,11 +47,13 @@ pub(crate) struct Thread {
     pub(crate) known: KnownOps,
     /// The last thread that was asked for, and what it is here.
     latest: (u64, u32),
+    /// The process that all this is of.
+    forks: u32,
 }
 
 impl Thread {
     const fn new() -> Self {
-        Self { open_spans: Vec::new(), noted: 0, here: None, known: KnownOps::new(), latest: (0, 0) }
+        Self { open_spans: Vec::new(), noted: 0, here: None, known: KnownOps::new(), latest: (0, 0), forks: 0 }
     }
 
     /// None if the thread is being torn down, or in the middle of this: an allocator that is observed may be called here.
@@ -54,7 +63,9 @@ impl Thread {
                 if watches_forks() {
                     THREADS.enter(NonNull::from(cell));
                 }
-                cell.0.try_borrow_mut().ok().map(|mut thread| work(&mut thread))
+                let mut thread = cell.0.try_borrow_mut().ok()?;
+                thread.forget_parent();
+                Some(work(&mut thread))
             })
             .ok()
             .flatten()
@@ -67,6 +78,14 @@ impl Thread {
         // SAFETY: this thread's, which is there until it is dropped, and then no longer found.
         let mut thread = unsafe { cell.as_ref() }.0.try_borrow_mut().ok()?;
         Some(work(&mut thread))
+    }
+
+    /// In a child process, forgets the numbers that threads had in its parent.
+    fn forget_parent(&mut self) {
+        let forks = FORKS.load(Ordering::Relaxed);
+        if self.forks != forks {
+            (self.noted, self.here, self.latest, self.forks) = (0, None, (0, 0), forks);
+        }
     }
 
     /// Keeps a span, if it is recorded, until what the shim knows it by ends.
@@ -88,8 +107,7 @@ impl Thread {
     #[cold]
     fn note(&mut self, thread: u64) {
         let number = mindtorch_profiler::thread_number();
-        let mut numbers = NUMBERS.write().unwrap_or_else(PoisonError::into_inner);
-        numbers.get_or_insert_default().insert(thread, number);
+        numbers().write().unwrap_or_else(PoisonError::into_inner).insert(thread, number);
         (self.noted, self.here) = (thread, Some(Here::find()));
     }
 
@@ -102,18 +120,38 @@ impl Thread {
 
     #[cold]
     fn look_up(&mut self, thread: u64) -> u32 {
-        let numbers = NUMBERS.read().unwrap_or_else(PoisonError::into_inner);
-        let number = numbers.as_ref().and_then(|numbers| numbers.get(&thread)).copied().unwrap_or(0);
+        let numbers = numbers().read().unwrap_or_else(PoisonError::into_inner);
+        let number = numbers.get(&thread).copied().unwrap_or(0);
         self.latest = (thread, number);
         number
     }
 }
 
-/// Has threads that a child process does not have leave the table there. False if the system refuses, for want of memory.
+fn numbers() -> &'static Numbers {
+    let mut numbers = NUMBERS.load(Ordering::Acquire);
+    if numbers.is_null() {
+        let new = Box::into_raw(Box::default());
+        match NUMBERS.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => numbers = new,
+            Err(first) => {
+                // SAFETY: it is a box's, and nobody else has seen it.
+                drop(unsafe { Box::from_raw(new) });
+                numbers = first;
+            }
+        }
+    }
+    // SAFETY: it is a box's that is never freed.
+    unsafe { &*numbers }
+}
+
+/// Has a child process begin without what is known of its parent's threads. False if the system refuses, for want of memory.
 pub(crate) fn watches_forks() -> bool {
     static WATCHES: OnceLock<bool> = OnceLock::new();
     extern "C" fn forked() {
-        THREADS.leave_others();
+        FORKS.fetch_add(1, Ordering::Relaxed);
+        NUMBERS.store(ptr::null_mut(), Ordering::Relaxed);
+        // Its own thread too, which so comes to see that it is another's.
+        THREADS.leave_all();
     }
     // SAFETY: the function is there for ever, and does not unwind.
     *WATCHES.get_or_init(|| unsafe { libc::pthread_atfork(None, None, Some(forked)) } == 0)
@@ -132,7 +170,7 @@ mod tests {
 
     /// Threads that the child starts may be where those of its parent were.
     #[test]
-    fn a_forked_child_forgets_the_threads_that_it_does_not_have() {
+    fn a_forked_child_forgets_its_parents_threads() {
         // Several: some may find their places taken.
         const OTHERS: usize = 5;
         let together = Barrier::new(OTHERS + 1);
@@ -144,15 +182,16 @@ mod tests {
                     together.wait();
                 });
             }
-            Thread::with(|_| ());
+            Thread::with(|thread| thread.is_torchs(7));
             together.wait();
             assert!(THREADS.count() > 1);
+            assert!(!NUMBERS.load(Ordering::Relaxed).is_null());
             // SAFETY: the child looks at a table and ends, without anything that needs a lock.
             let child = unsafe { libc::fork() };
             if child == 0 {
-                let is_alone = THREADS.count() == usize::from(THREADS.get().is_some());
+                let is_forgotten = THREADS.count() == 0 && NUMBERS.load(Ordering::Relaxed).is_null();
                 // SAFETY: it ends the process.
-                unsafe { libc::_exit(i32::from(!is_alone)) };
+                unsafe { libc::_exit(i32::from(!is_forgotten)) };
             }
             together.wait();
             let mut status = -1;

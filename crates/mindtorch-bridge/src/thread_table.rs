@@ -57,10 +57,10 @@ impl<T> ThreadTable<T> {
         }
     }
 
-    /// To be called in a child process, which has this thread only. Others that it starts may be where those of its parent were.
-    pub(crate) fn leave_others(&self) {
-        let this = this_thread();
-        self.0.iter().for_each(|place| place.leave(|of| Some(of) != this));
+    /// To be called in a child process, before its thread does anything else. Others that it starts may be where those of its parent
+    /// were.
+    pub(crate) fn leave_all(&self) {
+        self.0.iter().for_each(|place| place.leave(|_| true));
     }
 
     /// How many threads are in it.
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_process_has_one_thread() {
+    fn a_child_process_begins_without_threads() {
         let (table, together) = (ThreadTable::new(), Barrier::new(2));
         let mut own = 1u8;
         table.enter(NonNull::from(&mut own));
@@ -170,8 +170,8 @@ mod tests {
                 assert!(table.get().is_none());
             });
             together.wait();
-            table.leave_others();
-            assert_eq!(table.get(), Some(NonNull::from(&mut own)));
+            table.leave_all();
+            assert!(table.get().is_none());
             together.wait();
         });
     }

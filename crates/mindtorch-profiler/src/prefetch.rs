@@ -3,7 +3,6 @@
 #![expect(unsafe_code, reason = "these are instructions of the processor's")]
 
 /// Has the processor fetch the line of its cache that this is in, to be read soon.
-#[doc(hidden)]
 #[inline(always)]
 pub fn prefetch<T>(place: *const T) {
     #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
@@ -15,7 +14,8 @@ pub fn prefetch<T>(place: *const T) {
     let _ = place;
 }
 
-/// The same, to be written. A store that waits for its line holds up all that come after it.
+/// The same, to be written, where every processor that this is compiled for can be told so. A store that waits for its line holds
+/// up all that come after it.
 #[inline(always)]
 pub(crate) fn prefetch_to_write<T>(place: *const T) {
     #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]

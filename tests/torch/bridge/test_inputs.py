@@ -112,8 +112,8 @@ def test_an_input_that_cannot_be_looked_at() -> None:
     assert nested == [("around", None), ("aten::exp", "around"), ("aten::log", "around")] * 2
 
 
-# What the shim's hash needs of PyTorch, and a program that prints hashes of what is alike, a line each: first of inputs,
-# then of names that differ in one byte or in their length.
+# What the shim's hash needs of PyTorch, and a program that prints hashes of what is alike, a line each: first of inputs
+# that differ in their sizes, then in their kinds and types, then of names that differ in one byte or in their length.
 HASHES = """
 #include <algorithm>
 #include <cstdint>
@@ -151,6 +151,13 @@ int main() {
     hash.push(4, 1);
     print(hash);
   }
+  for (uint64_t kind = 0; kind < 2; ++kind) {
+    for (uint64_t type = 1; type < 64; ++type) {
+      Hash hash("aten::add");
+      hash.push_tensor(kind | type << 8 | 2 << 16, {8, 16}, {16, 1});
+      print(hash);
+    }
+  }
   for (size_t length = 0; length < 70; ++length) {
     std::string name(length, 'a');
     print(Hash(name));
@@ -175,7 +182,7 @@ def test_hashes_are_spread(tmp_path: Path) -> None:
     subprocess.run([*_build._compiler(), "-std=c++20", "-O1", str(file), "-o", str(program)], check=True)
     output = subprocess.run([program], check=True, capture_output=True, text=True).stdout
     hashes = [tuple(map(int, line.split())) for line in output.splitlines()]
-    assert len(hashes) == sum(14**length for length in range(5)) + sum(1 + 4 * length for length in range(70))
+    assert len(hashes) == sum(14**length for length in range(5)) + 2 * 63 + sum(1 + 4 * length for length in range(70))
     for half in range(2):
         assert len({each[half] for each in hashes}) == len(hashes)
     # Of so many balls a box has 50 on average.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from typing import TYPE_CHECKING
 
+import pytest
 import torch
-from tests.torch.bridge.both import ours_on_cpu
+from tests.torch.bridge.both import NO_OVERLOADS, facts, ours_on_cpu, recorded_together
 
 from mindtorch_v2._torch import _build
 
@@ -51,7 +53,50 @@ def test_one_that_has_the_place_of_another_that_is_gone() -> None:
     assert names(prof) == expected
 
 
-def test_descriptions_of_ones_own(tmp_path: Path) -> None:
+def test_while_others_come_and_go() -> None:
+    """Another thread's operators are known anew each time, and are what they are."""
+    values, is_over, turns = torch.ones(2), threading.Event(), []
+
+    def work() -> None:
+        while not is_over.is_set():
+            values.neg()
+            values.exp()
+            turns.append(None)
+
+    with ours_on_cpu() as prof:
+        thread = threading.Thread(target=work)
+        thread.start()
+        for turn in range(50):
+            library = torch.library.Library("mindtorch_tests", "DEF")
+            library.define(f"passing_{turn}(Tensor x) -> Tensor")
+            library._destroy()
+        is_over.set()
+        thread.join()
+    done = [event.name for event in prof.events() if event.name in {"aten::neg", "aten::exp"}]
+    assert done == ["aten::neg", "aten::exp"] * len(turns)
+    assert len(turns) > 0
+
+
+def test_more_or_less_of_the_same() -> None:
+    """What was told for one recording is known in the next, which may want more of it."""
+    values = torch.ones(2, 3, requires_grad=True)
+
+    def run() -> None:
+        for _ in range(3):
+            values.add(values).sum().backward()
+
+    overloads = [] if NO_OVERLOADS else [recorded_together(run, overloads=True)]
+    for _ in range(2):
+        with ours_on_cpu() as prof:
+            run()
+        assert all(event.input_shapes == [] for event in prof.events())
+        overloads.append(recorded_together(run))
+    for both in overloads:
+        assert facts(both.ours) == facts(both.theirs)
+
+
+def test_descriptions_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     source = tmp_path / "described.cpp"
     source.write_text(DESCRIBED)
     library = ctypes.CDLL(str(_build.library_for(torch, source)))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 ONES = ["aten::ones", "aten::empty", "aten::fill_"]
 # A process with threads that forks is told so from Python 3.12 on.
+NODE = "ExpBackward0"
 FORK = "ignore:.*multi-threaded, use of fork:DeprecationWarning"
 
 
@@ -261,6 +262,28 @@ def test_threads_of_a_forked_child_are_not_its_parents() -> None:
         for thread in threads:
             thread.join()
     assert list(by_thread(prof).values()) == [ONES * 2] * 4
+
+
+@pytest.mark.filterwarnings(FORK)
+def test_a_node_in_a_child_is_of_an_operator_of_a_thread_of_the_child() -> None:
+    """The thread of the operator had another number in the parent, where others came before it."""
+    values = torch.ones(3, requires_grad=True)
+
+    def forward_and_back() -> tuple[Any, Any]:
+        with ours_on_cpu() as prof:
+            for _ in range(2):
+                out = values.exp()
+                in_thread(out.sum().backward)
+        (forward, *_), (node, *_) = ([each for each in prof.events() if each.name == name] for name in ("aten::exp", NODE))
+        return forward, node
+
+    def child() -> None:
+        forward, node = forward_and_back()
+        assert node.thread != node.fwd_thread == forward.thread
+
+    in_thread(lambda: forward_and_back())
+    child()
+    assert in_child(child) == 0
 
 
 @pytest.mark.filterwarnings(FORK)

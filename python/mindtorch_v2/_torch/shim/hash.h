@@ -11,8 +11,8 @@
 
 namespace {
 
-// A hash of an operation's name, or of the operator that it is, and of what `Words` would hold of its inputs, by which the recorder knows operations that it was
-// told before.
+// A hash of an operation's name, or of the operator that it is, and of what `Words` would tell of its inputs. The recorder knows
+// operations by it that it was told before.
 class Hash {
  public:
   explicit Hash(std::string_view name) {
@@ -35,9 +35,9 @@ class Hash {
     push(word(name.size() > 16 ? end - 16 : text), word(end - 8));
   }
 
-  // Of an operator, for as long as none is gone: its name is far from what the processor has at hand.
-  Hash(const c10::FunctionSchema& schema, uint64_t departures) {
-    push(reinterpret_cast<uintptr_t>(&schema), departures);
+  // Of an operator, for as long as none comes or goes: its name is far from what the processor has at hand.
+  Hash(const c10::FunctionSchema& schema, uint64_t changes) {
+    push(reinterpret_cast<uintptr_t>(&schema), changes);
   }
 
   uint64_t one() const {

@@ -21,8 +21,8 @@ enum Unusual : uint32_t {
 // What each operation needs, in one line of the processor's cache.
 struct alignas(64) Hot {
   std::atomic<uint32_t> unusual{OBSERVERS};
-  // How many operators are gone; see `operators.h`.
-  std::atomic<uint32_t> departures{0};
+  // How often operators came or went; see `operators.h`.
+  std::atomic<uint32_t> changes{0};
   Recorder recorder{};
 };
 

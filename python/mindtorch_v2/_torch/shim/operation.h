@@ -59,14 +59,16 @@ std::unique_ptr<at::ObserverContext> begin_anywhere(const Op& op) {
 // By what an operation is known that most programs have.
 inline __attribute__((always_inline)) Hash brief_hash(const at::RecordFunction& function) {
   const auto* schema = schema_of(function);
-  return C10_LIKELY(schema != nullptr) ? Hash(*schema, hot.departures) : Hash(name_of(function));
+  return C10_LIKELY(schema != nullptr) ? Hash(*schema, hot.changes) : Hash(name_of(function));
 }
 
-// By what it is to be known: by less than its name only if that stands for it. Nobody asks in brief for what has an overload.
+// By what it is to be known: by less than its name only if that stands for it. Nobody asks in brief while overloads are wanted.
 Hash lasting_hash(const at::RecordFunction& function) {
   const auto* schema = schema_of(function);
-  const bool is_brief = schema == nullptr || ((unusual() & OVERLOADS) == 0 && is_operator(*schema));
-  return is_brief ? brief_hash(function) : Hash(name_of(function));
+  // Before it is asked whether the operator is there: what is gone by then was counted since, or will be.
+  const uint32_t changes = hot.changes;
+  const bool is_brief = schema != nullptr && (unusual() & OVERLOADS) == 0 && OperatorReach::has(*schema);
+  return is_brief ? Hash(*schema, changes) : Hash(name_of(function));
 }
 
 // With the words of its inputs. They are looked at once, so that words and hash are of the same.
@@ -84,11 +86,15 @@ __attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_with_words(
   op.inputs = words.data();
   op.input_words = words.size();
   op.lacks_inputs = false;
-  if (ends_anywhere(function.scope())) {
+  const bool is_scope = ends_anywhere(function.scope());
+  // A scope without inputs may have a new name each time, and has little else to be told.
+  if (!is_scope || words.size() > 0) {
+    op.hash[0] = hash.one();
+    op.hash[1] = hash.other();
+  }
+  if (is_scope) {
     return begin_anywhere(op);
   }
-  op.hash[0] = hash.one();
-  op.hash[1] = hash.other();
   recorder.begin(&function, &op);
   return nullptr;
 }

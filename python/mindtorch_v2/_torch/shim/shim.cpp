@@ -1,7 +1,7 @@
 // What PyTorch tells its observers, passed on to the recorder of mindtorch_v2.
 //
-// Built for the very PyTorch that it is loaded beside: it reads PyTorch's own structs. It keeps nothing and decides nothing;
-// what is recorded, and how, is the matter of the table of functions that it is given. No exception leaves it.
+// Built for the very PyTorch that it is loaded beside: it reads PyTorch's own structs. It keeps nothing of what it is told; what is
+// recorded, and how, is the matter of the table of functions that it is given. No exception leaves it.
 
 #include "observer.h"
 #include "operators.h"
@@ -45,18 +45,13 @@ const Shim shim{VERSION, &built_for, &observe, &ignore, &want_memory, &take_plac
 
 } // namespace
 
-// Takes the recorder's table, which is for ever, and gives the shim's; nothing if the recorder is of another version, or PyTorch
-// does not tell of its operators.
+// Takes the recorder's table, which is for ever, and gives the shim's; nothing if the recorder is of another version.
 extern "C" __attribute__((visibility("default"))) const void* mindtorch_bridge(const void* table) {
   const auto* given = static_cast<const Recorder*>(table);
   if (given->version != VERSION) {
     return nullptr;
   }
-  try {
-    watch_operators();
-  } catch (...) {
-    return nullptr;
-  }
+  OperatorReach::watch();
   hot.recorder = *given;
   return &shim;
 }
