@@ -109,8 +109,11 @@ def test_a_builtin_that_is_made_where_another_was_has_its_own_name() -> None:
 
     class Definition(ctypes.Structure):
         _fields_ = (
-            ("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("text", ctypes.c_char_p),
-        )  # fmt: skip
+            ("name", ctypes.c_char_p),
+            ("function", ctypes.c_void_p),
+            ("flags", ctypes.c_int),
+            ("text", ctypes.c_char_p),
+        )
 
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]

@@ -6,7 +6,6 @@ import ctypes
 import threading
 from typing import TYPE_CHECKING
 
-import pytest
 import torch
 from tests.torch.bridge.both import NO_OVERLOADS, facts, ours_on_cpu, recorded_together
 
@@ -14,6 +13,8 @@ from mindtorch_v2._torch import _build
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 # Two descriptions that are nobody's operators, one after the other in the same place.
 DESCRIBED = """

@@ -274,14 +274,15 @@ def test_a_node_in_a_child_is_of_an_operator_of_a_thread_of_the_child() -> None:
             for _ in range(2):
                 out = values.exp()
                 in_thread(out.sum().backward)
-        (forward, *_), (node, *_) = ([each for each in prof.events() if each.name == name] for name in ("aten::exp", NODE))
+        events = list(prof.events())
+        forward, node = (next(event for event in events if event.name == name) for name in ("aten::exp", NODE))
         return forward, node
 
     def child() -> None:
         forward, node = forward_and_back()
         assert node.thread != node.fwd_thread == forward.thread
 
-    in_thread(lambda: forward_and_back())
+    in_thread(forward_and_back)
     child()
     assert in_child(child) == 0
 
