@@ -264,7 +264,7 @@ def test_threads_of_a_forked_child_are_not_its_parents() -> None:
     assert list(by_thread(prof).values()) == [ONES * 2] * 4
 
 
-# Where autograd had threads for a GPU, PyTorch refuses to run it in a child.
+# PyTorch refuses to run autograd in a child whose parent's had threads, which it has for GPUs.
 NODE_IN_CHILD = """
 import torch
 from tests.profiler.support import in_child, in_thread
@@ -289,7 +289,7 @@ print(in_child(forward_and_back))
 
 def test_a_node_in_a_child_is_of_an_operator_of_a_thread_of_the_child() -> None:
     """The thread of the operator had another number in the parent, where others came before it."""
-    output, _ = run(NODE_IN_CHILD)
+    output, _ = run(NODE_IN_CHILD, CUDA_VISIBLE_DEVICES="")
     assert output == ["0"]
 
 
