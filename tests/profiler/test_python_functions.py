@@ -27,7 +27,7 @@ from tests.profiler.support import (
     trace_of,
 )
 
-from mindtorch_v2.profiler import Trace, profile, record_function, schedule
+from mindtorch_v2.profiler import profile, record_function, schedule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -102,23 +102,6 @@ def test_paths_begin_where_the_module_is_imported_from() -> None:
     with profile(with_stack=True) as prof:
         torch.nn.functional.relu(torch.ones(2))
     assert any(frame.name.startswith("mindtorch_v2/nn/functional/") for frame in frames(prof))
-
-
-def descend(levels: int) -> int:
-    return 0 if levels == 0 else descend(levels - 1)
-
-
-def test_a_file_does_not_say_the_functions_around_each_function_again(tmp_path: Path) -> None:
-    """They are in it themselves. A program that is a hundred calls deep would have a file a hundred times as large."""
-    with profile(with_stack=True) as prof:
-        descend(100)
-    functions = spans(trace_of(prof, tmp_path), "python_function")
-    assert len(functions) > 100
-    assert not any({"stack", "Call stack"} & function["args"].keys() for function in functions)
-    stacks = [event.stack for event in prof.events()]
-    assert len(stacks[-1]) >= 100
-    prof.export_chrome_trace(str(tmp_path / "again.json"))
-    assert [event.stack for event in Trace.load(tmp_path / "again.json").events()] == stacks
 
 
 def test_a_builtin_that_is_made_where_another_was_has_its_own_name() -> None:

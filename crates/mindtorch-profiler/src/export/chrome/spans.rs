@@ -147,11 +147,6 @@ impl ChromeWriter<'_, '_> {
         } else if self.shows_shapes && matches!(spans.kind[row], SpanKind::Op | SpanKind::Backward) {
             self.json.raw(",\"input_shapes\":[]");
         }
-        // The stack of a function is the functions around it, which are in the file themselves. To say it with each would make the
-        // file as many times larger as calls are deep.
-        if spans.kind[row] == SpanKind::Function {
-            return;
-        }
         let stack = spans.stack.get(row);
         if stack != 0 {
             self.json.bytes(self.captured.stack(Stack(stack)));

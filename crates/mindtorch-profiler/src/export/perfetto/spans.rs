@@ -200,8 +200,7 @@ impl PerfettoWriter<'_, '_> {
             out.extend(sequence.captured.inputs(&mut sequence.interned, Inputs(inputs)));
         }
         let stack = spans.stack.get(row);
-        // That of a function is the functions around it, as in Chrome traces.
-        if stack != 0 && spans.kind[row] != SpanKind::Function {
+        if stack != 0 {
             let text = sequence.captured.stack(&mut sequence.interned, Stack(stack));
             sequence.known_text(out, Key::CallStack, text);
         }

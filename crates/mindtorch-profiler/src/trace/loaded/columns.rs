@@ -15,8 +15,6 @@ use crate::trace::sites::SiteStacks;
 enum Stacks {
     /// The file has them, if any.
     AsTheyAre,
-    /// The file has them, but for those of functions.
-    OfOurs,
     /// The file has them, but those of backward nodes are where the engine was called. As in torch's events, they are to be
     /// those of the forward operators.
     OfTorch,
@@ -26,14 +24,14 @@ enum Stacks {
 
 impl Stacks {
     fn of(loose: &Loose) -> Self {
-        let has_functions = || loose.spans.iter().any(|span| span.kind == SpanKind::Function);
         if loose.is_ours {
-            return if has_functions() { Self::OfOurs } else { Self::AsTheyAre };
+            return Self::AsTheyAre;
         }
         if loose.spans.iter().any(|span| span.stack != 0) {
             return Self::OfTorch;
         }
-        if has_functions() { Self::OfFunctions } else { Self::AsTheyAre }
+        let has_functions = loose.spans.iter().any(|span| span.kind == SpanKind::Function);
+        if has_functions { Self::OfFunctions } else { Self::AsTheyAre }
     }
 }
 
@@ -108,15 +106,10 @@ impl Columns {
                 spans.details.set(row, detail);
             }
         }
-        let is_function = span.kind == SpanKind::Function;
-        match stacks {
-            Stacks::OfFunctions => self.add_stack_around(loose, row, parent),
-            // Files of older versions have them, too.
-            Stacks::OfOurs if is_function && span.stack == 0 => self.add_stack_around(loose, row, parent),
-            Stacks::OfOurs => self.sites.enter(row, 0, parent),
-            Stacks::AsTheyAre | Stacks::OfTorch => {}
+        if stacks == Stacks::OfFunctions {
+            self.add_stack_around(loose, row, parent);
         }
-        if matches!(stacks, Stacks::OfTorch | Stacks::OfFunctions) && !is_function {
+        if stacks != Stacks::AsTheyAre && span.kind != SpanKind::Function {
             self.inherits_stack.set(row, true);
         }
     }
