@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import io
 import json
@@ -36,6 +37,26 @@ def loaded(prof: profile, folder: Path, name: str = "trace.json") -> Trace:
 
 def complete(text: bytes) -> list[dict[str, Any]]:
     return [event for event in json.loads(text)["traceEvents"] if event["ph"] == "X" and event["cat"] != "Trace"]
+
+
+def test_functions_of_tasks_that_take_turns_have_the_stacks_that_they_had(tmp_path: Path) -> None:
+    """Which are not those of the functions around them in time."""
+
+    async def inner() -> None:
+        await asyncio.sleep(0)
+        torch.ones(1)
+
+    async def outer(name: str) -> None:
+        with record_function(name):
+            await inner()
+            await inner()
+
+    async def work() -> None:
+        await asyncio.gather(*(outer(name) for name in "abc"))
+
+    with profile(with_stack=True) as prof:
+        asyncio.run(work())
+    assert [event.stack for event in loaded(prof, tmp_path).events()] == [event.stack for event in prof.events()]
 
 
 @pytest.mark.parametrize("name", ["trace.json", "trace.json.gz"])
