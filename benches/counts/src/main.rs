@@ -1,4 +1,4 @@
-//! How many instructions an event takes: exact, where times are not, so that one more is seen.
+//! Counts the instructions of an event. Counts do not vary from run to run as times do, so small changes are seen.
 //!
 //! `make count` compares with `baseline.txt`, and `make count-update` writes it. The program starts itself under valgrind for
 //! each case, which counts the instructions in `child::repeat`: those of 100 events, after 1,000 others, less those of as
@@ -13,15 +13,15 @@ mod functions;
 mod table;
 mod valgrind;
 
-use baseline::{Baseline, Count};
+use baseline::{Baseline, Count, REFERENCE_COMMIT};
 use cases::{CASES, Case};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-mindtorch-counts               compare with the baseline; what other tools than the baseline's count is shown, not judged
-mindtorch-counts --strict      compare, and insist on the same tools where counts differ
+mindtorch-counts               compare with the baseline; fails only if the baseline was made with the same tools
+mindtorch-counts --strict      compare, and fail with other tools as well
 mindtorch-counts --update      write the baseline
 mindtorch-counts --where CASE  show which functions the instructions are in";
 
@@ -59,19 +59,24 @@ fn compare(is_strict: bool) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let (stored, now) = (Baseline::parse(&text)?, count()?);
     print!("{}", table::render(&stored, &now));
-    let differing = stored.differing(&now);
-    if differing == 0 {
+    let differing = match stored.differing(&now) {
+        0 => String::new(),
+        number => format!(
+            "Counts that differ from the baseline by more than 2 % and by more than one instruction: {number}. \
+             If the change is intended, also where there are fewer, run make count-update and commit it.\n"
+        ),
+    };
+    let problems = differing + &without_reason(&stored, &now);
+    if problems.is_empty() {
         return Ok(());
     }
     let tools = stored.other_tools(&now);
     if tools.is_empty() {
-        return Err(format!(
-            "{differing} counts differ. If that is meant, also where there are fewer: make count-update, and commit it."
-        ));
+        return Err(problems);
     }
     let message = format!(
-        "The baseline was made with other tools, which count differently, so this says nothing about the program:\n\
-         {tools}To compare a change with what it changes, run make count-update before it."
+        "{problems}The baseline was made with other tools, which may be the cause:\n\
+         {tools}To measure a change with these tools, run make count-update before it."
     );
     if is_strict {
         return Err(message);
@@ -80,13 +85,27 @@ fn compare(is_strict: bool) -> Result<(), String> {
     Ok(())
 }
 
+/// Returns a message that lists the cases that need a reason in the baseline file.
+fn without_reason(stored: &Baseline, now: &Baseline) -> String {
+    let names = stored.unexplained(now);
+    if names.is_empty() {
+        return String::new();
+    }
+    let names: String = names.into_iter().map(|name| format!("  {name}\n")).collect();
+    format!(
+        "These cases changed by more than 5 % since commit {REFERENCE_COMMIT}. Write the reason after # at the end of \
+         their lines in {}:\n{names}",
+        baseline_path().display()
+    )
+}
+
 fn update() -> Result<(), String> {
     let path = baseline_path();
-    let now = count()?;
-    if let Some(stored) = std::fs::read_to_string(path).ok().and_then(|text| Baseline::parse(&text).ok()) {
-        print!("{}", table::render(&stored, &now));
-    }
-    std::fs::write(path, now.to_string()).map_err(|error| format!("{}: {error}", path.display()))
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let (stored, now) = (Baseline::parse(&text)?, count()?);
+    print!("{}{}", table::render(&stored, &now), without_reason(&stored, &now));
+    let updated = stored.updated(now);
+    std::fs::write(path, updated.to_string()).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn count() -> Result<Baseline, String> {
