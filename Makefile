@@ -15,7 +15,7 @@ export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := $(VENV)/bin
 # What the extension module is made of.
-SOURCES := rust-toolchain.toml Cargo.toml Cargo.lock pyproject.toml $(wildcard crates/*/Cargo.toml) \
+SOURCES := rust-toolchain.toml Cargo.toml Cargo.lock pyproject.toml $(wildcard crates/*/Cargo.toml crates/*/build.rs) \
 	$(shell find crates/*/src -type f)
 WHEELS := $(TARGET)/wheels
 NEED_VALGRIND := sh scripts/debian.sh valgrind valgrind

@@ -17,7 +17,9 @@ mod torch_bridge;
 mod tracer;
 
 /// The native half of `mindtorch_v2`.
-#[pyo3::pymodule]
+///
+/// The tracer, the tensors and the accounting of unrecorded operators rely on the interpreter lock for exclusive access.
+#[pyo3::pymodule(gil_used = true)]
 mod _core {
     use pyo3::pyfunction;
 
