@@ -8,6 +8,8 @@ TORCH_VENV := .venv-torch
 # Besides the newest, which is in TORCH_VENV.
 TORCH_VERSIONS := 2.6 2.10
 READERS_VENV := .venv-readers
+REPEAT ?= 20
+REPEAT_OUTPUT := repeat-output
 BENCH_OUTPUT := bench-output
 # What the Rust benchmark writes; it is not among the sections that BENCH="--only SECTION..." names.
 ENGINE := $(if $(filter --only,$(BENCH)),,$(BENCH_OUTPUT)/engine.json)
@@ -26,7 +28,7 @@ COUNTS := $(NEED_VALGRIND) && \
 # It holds spans to bounds that they leave under a sanitizer.
 TIMED := times_are_those_of_the_programs_own_clock
 
-.PHONY: help demo test lint count count-update count-where count-python bench bench-runtime soak asan \
+.PHONY: help demo test test-repeat lint count count-update count-where count-python bench bench-runtime soak asan \
 	test-torch \
 	test-torch-versions $(TORCH_VERSIONS:%=test-torch-%) test-readers clean
 .DEFAULT_GOAL := help
@@ -42,6 +44,9 @@ test: $(VENV)/.installed ## Run every test that needs no PyTorch.
 	$(CARGO) test --workspace --exclude mindtorch-benches --all-features
 	RUSTFLAGS="--cfg loom" $(CARGO) test -p mindtorch-profiler --release --test loom --test loom_team --target-dir "$(TARGET)/loom"
 	$(BIN)/python -m pytest
+
+test-repeat: $(VENV)/.installed ## Run the Rust and the Python tests 20 times (REPEAT), every second time on busy cores.
+	CARGO="$(CARGO)" bash scripts/test_repeat.sh $(REPEAT) $(BIN)/python
 
 lint: $(VENV)/.installed ## Check formatting, lints, documentation and types.
 	$(CARGO) fmt --all --check
@@ -99,7 +104,7 @@ test-readers: $(READERS_VENV)/.installed $(TORCH_VENV)/.installed ## Open our fi
 
 clean: ## Remove what was built.
 	$(CARGO) clean
-	rm -rf $(VENV) $(TORCH_VENV)* $(READERS_VENV) demo-output readers-output $(BENCH_OUTPUT) python/mindtorch_v2/*.so
+	rm -rf $(VENV) $(TORCH_VENV)* $(READERS_VENV) demo-output readers-output $(BENCH_OUTPUT) $(REPEAT_OUTPUT) python/mindtorch_v2/*.so
 
 $(VENV)/.tools: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
