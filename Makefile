@@ -8,6 +8,7 @@ TORCH_VENV := .venv-torch
 # Besides the newest, which is in TORCH_VENV.
 TORCH_VERSIONS := 2.6 2.10
 READERS_VENV := .venv-readers
+PYTHONS_VENVS := .venv-pythons
 REPEAT ?= 20
 REPEAT_OUTPUT := repeat-output
 BENCH_OUTPUT := bench-output
@@ -28,7 +29,7 @@ COUNTS := $(NEED_VALGRIND) && \
 # It holds spans to bounds that they leave under a sanitizer.
 TIMED := times_are_those_of_the_programs_own_clock
 
-.PHONY: help demo test test-repeat lint count count-update count-where count-python bench bench-runtime soak asan \
+.PHONY: help demo test test-repeat test-pythons lint count count-update count-where count-python bench bench-runtime soak asan \
 	test-torch \
 	test-torch-versions $(TORCH_VERSIONS:%=test-torch-%) test-readers clean
 .DEFAULT_GOAL := help
@@ -47,6 +48,10 @@ test: $(VENV)/.installed ## Run every test that needs no PyTorch.
 
 test-repeat: $(VENV)/.installed ## Run the Rust and the Python tests 20 times (REPEAT), every second time on busy cores.
 	CARGO="$(CARGO)" bash scripts/test_repeat.sh $(REPEAT) $(BIN)/python
+
+test-pythons: $(WHEELS)/.built ## Run the Python tests on each CPython from 3.10 to 3.14 that is found; PYTHONS=--quick: fewer tests on two.
+	$(if $(filter --quick,$(PYTHONS)),,CARGO="$(CARGO)" sh scripts/check_free_threaded.sh "$(TARGET)/free-threaded")
+	$(BIN)/python scripts/pythons.py "$(WHEELS)"/*.whl $(PYTHONS)
 
 lint: $(VENV)/.installed ## Check formatting, lints, documentation and types.
 	$(CARGO) fmt --all --check
@@ -104,7 +109,7 @@ test-readers: $(READERS_VENV)/.installed $(TORCH_VENV)/.installed ## Open our fi
 
 clean: ## Remove what was built.
 	$(CARGO) clean
-	rm -rf $(VENV) $(TORCH_VENV)* $(READERS_VENV) demo-output readers-output $(BENCH_OUTPUT) $(REPEAT_OUTPUT) python/mindtorch_v2/*.so
+	rm -rf $(VENV) $(TORCH_VENV)* $(READERS_VENV) $(PYTHONS_VENVS) demo-output readers-output $(BENCH_OUTPUT) $(REPEAT_OUTPUT) python/mindtorch_v2/*.so
 
 $(VENV)/.tools: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
