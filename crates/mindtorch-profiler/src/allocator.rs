@@ -89,10 +89,15 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for ProfiledAllocator<A> {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        let old_size = layout.size() as i64;
+        // Before the call, because another thread may get the address as soon as the block is freed.
+        report(block, -old_size);
         // SAFETY: as above.
         let moved = unsafe { self.0.realloc(block, layout, new_size) };
-        if !moved.is_null() {
-            report(block, -(layout.size() as i64));
+        if moved.is_null() {
+            // The block was not freed.
+            report(block, old_size);
+        } else {
             report(moved, new_size as i64);
         }
         moved

@@ -2,7 +2,11 @@
 
 mod support;
 
-use mindtorch_profiler::{Capture, ProfiledAllocator, Session, Span, record_function};
+use mindtorch_profiler::{
+    Capture, Device, Memory, MemoryRole, ProfiledAllocator, Session, Span, Stack, memory, record_function,
+};
+use std::alloc::{GlobalAlloc, Layout};
+use std::ptr;
 use support::in_own_process;
 
 #[global_allocator]
@@ -106,5 +110,68 @@ fn a_thread_that_records_and_ends_leaves_nothing_behind() {
         let sum: i64 = session.stop().memory().iter().map(|row| row.bytes).sum();
         // What the standard library keeps of a thread is small; what the profiler has for one is not.
         assert!(sum.abs() < 1024, "{sum}");
+    });
+}
+
+/// An allocator of addresses without memory. No other allocator returns them: they are in the first page.
+struct AddressAllocator {
+    /// The address that `realloc` returns.
+    moves_to: usize,
+}
+
+const ADDRESS: usize = 0x100;
+const MOVED: usize = 0x200;
+
+#[expect(unsafe_code, reason = "a global allocator is an unsafe trait")]
+// SAFETY: the tests do not access the memory.
+unsafe impl GlobalAlloc for AddressAllocator {
+    unsafe fn alloc(&self, _: Layout) -> *mut u8 {
+        ptr::without_provenance_mut(ADDRESS)
+    }
+
+    unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
+
+    unsafe fn realloc(&self, block: *mut u8, _: Layout, _: usize) -> *mut u8 {
+        if self.moves_to != 0 {
+            // The block is free, so that the program may get its address again before this call returns. That would be
+            // another thread; its report is made here because events of one thread have a fixed order.
+            let (address, role) = (block.addr() as u64, MemoryRole::Unknown);
+            let stack = Stack::NONE;
+            memory(&Memory { address, bytes: 32, device: Device::Cpu, allocated: 32, reserved: 0, stack, role });
+        }
+        ptr::without_provenance_mut(self.moves_to)
+    }
+}
+
+/// Records `realloc` of a block from 64 to 96 bytes. Returns the address and size of each event of the two blocks, in order.
+#[expect(unsafe_code, reason = "the methods of an allocator are unsafe")]
+fn reported_by_realloc(moves_to: usize) -> Vec<(usize, i64)> {
+    let allocator = ProfiledAllocator::new(AddressAllocator { moves_to });
+    let layout = Layout::from_size_align(64, 8).unwrap();
+    let session = Session::builder().profile_memory(true).start();
+    // SAFETY: the block is of this allocator and has this layout.
+    let moved = unsafe {
+        let block = allocator.alloc(layout);
+        allocator.realloc(block, layout, 96)
+    };
+    assert_eq!(moved.addr(), moves_to);
+    let trace = session.stop();
+    let rows = trace.memory().iter().map(|row| (row.address as usize, row.bytes));
+    rows.filter(|(address, _)| [ADDRESS, MOVED].contains(address)).collect()
+}
+
+/// In processes of their own, because both tests use the same addresses.
+#[test]
+fn realloc_reports_the_free_before_another_thread_can_get_the_address() {
+    in_own_process("realloc_reports_the_free_before_another_thread_can_get_the_address", || {
+        let expected = [(ADDRESS, 64), (ADDRESS, -64), (ADDRESS, 32), (MOVED, 96)];
+        assert_eq!(reported_by_realloc(MOVED), expected);
+    });
+}
+
+#[test]
+fn a_realloc_that_fails_leaves_the_old_block_allocated() {
+    in_own_process("a_realloc_that_fails_leaves_the_old_block_allocated", || {
+        assert_eq!(reported_by_realloc(0), [(ADDRESS, 64), (ADDRESS, -64), (ADDRESS, 64)]);
     });
 }
