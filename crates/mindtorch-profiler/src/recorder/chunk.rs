@@ -10,7 +10,6 @@
 //!   followed, so that an old chunk that somebody keeps does not keep all later ones.
 
 use super::ThreadLog;
-use super::own_slots::OwnSlots;
 use super::record::{Slot, Words};
 use super::slots::Slots;
 use super::spool::SpoolSlot;
@@ -66,7 +65,7 @@ unsafe impl Sync for Chunk {}
 
 impl Chunk {
     pub(super) fn new(spares: &Arc<Spares>, owner: &Arc<ThreadLog>, base: u64, slots: usize) -> Arc<Self> {
-        let slots = spares.mapped_slots(owner, base).unwrap_or_else(|| Slots::own(spares.slots(slots)));
+        let slots = spares.mapped_slots(owner, base).unwrap_or_else(|| spares.slots(slots));
         spares.taken.fetch_add(slots.memory_bytes(), Ordering::Relaxed);
         Arc::new(Self {
             limit: std::sync::atomic::AtomicUsize::new(slots.len()),
@@ -193,9 +192,7 @@ impl Drop for Chunk {
         self.memory.with_mut(|_| ());
         drop(self.take_next());
         self.spares.freed.fetch_add(self.slots.memory_bytes(), Ordering::Relaxed);
-        if let Some(slots) = self.slots.take_own() {
-            self.spares.put_back(slots);
-        }
+        self.spares.put_back(std::mem::take(&mut self.slots));
     }
 }
 
@@ -269,7 +266,7 @@ impl OpenSpan {
 /// cheaper than fresh memory.
 #[derive(Debug)]
 pub(crate) struct Spares {
-    slots: Mutex<Vec<OwnSlots>>,
+    slots: Mutex<Vec<Slots>>,
     /// Bytes of all chunks that there ever were. Not the model checker's, as nothing is ordered by them.
     taken: std::sync::atomic::AtomicU64,
     /// Bytes of those that are gone.
@@ -323,13 +320,13 @@ impl Spares {
     }
 
     /// Never waits: a recording thread calls this. If the list is in use, fresh memory does.
-    fn slots(&self, count: usize) -> OwnSlots {
+    fn slots(&self, count: usize) -> Slots {
         let spare = if count == FULL { self.slots.try_lock().ok().and_then(|mut spares| spares.pop()) } else { None };
-        spare.unwrap_or_else(|| OwnSlots::new(count))
+        spare.unwrap_or_else(|| Slots::own(count))
     }
 
-    fn put_back(&self, slots: OwnSlots) {
-        if slots.are_full()
+    fn put_back(&self, slots: Slots) {
+        if slots.are_reusable()
             && let Ok(mut spares) = self.slots.try_lock()
             && spares.len() < SPARE_CHUNKS
         {

@@ -15,7 +15,6 @@ mod here;
 mod kept;
 mod local;
 mod losses;
-mod own_slots;
 mod packing;
 mod record;
 mod registry;

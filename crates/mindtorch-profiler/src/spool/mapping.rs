@@ -85,8 +85,13 @@ fn pages(base: *mut libc::c_void, bytes: usize) -> io::Result<NonNull<[u8]>> {
 /// # Safety
 /// It is of [`file_memory`] or [`memory`], of this size, and no longer used.
 pub(crate) unsafe fn unmap(base: NonNull<u8>, bytes: usize) {
+    let base = base.as_ptr().cast();
     // SAFETY: by the caller.
-    unsafe { libc::munmap(base.as_ptr().cast(), bytes) };
+    if unsafe { libc::munmap(base, bytes) } != 0 {
+        // The system refuses if the hole makes one mapping too many. Then only the addresses stay taken.
+        // SAFETY: by the caller.
+        unsafe { libc::madvise(base, bytes, libc::MADV_DONTNEED) };
+    }
 }
 
 /// Gives back what is behind the first `kept` bytes, and the room in the file that it takes.
