@@ -173,16 +173,6 @@ impl Chunk {
         let closed = self.closed_by_owner.load(Ordering::Acquire) + self.closed_by_others.load(Ordering::Acquire);
         self.opened.load(Ordering::Acquire) != closed
     }
-
-    #[inline]
-    fn count_close(&self, by_owner: bool) {
-        if by_owner {
-            let closed = self.closed_by_owner.load(Ordering::Relaxed);
-            self.closed_by_owner.store(closed + 1, Ordering::Release);
-        } else {
-            self.closed_by_others.fetch_add(1, Ordering::Release);
-        }
-    }
 }
 
 impl Drop for Chunk {
@@ -246,19 +236,21 @@ impl OpenSpan {
     )]
     fn close_in(self, end: u64, is_by_owner: impl FnOnce(&Chunk) -> bool) {
         // SAFETY: `new` was given a live chunk in which this span is open, and only this call, which consumes the span,
-        // closes it. Until `count_close` the chunk is therefore pinned or still its owner's current one, and neither is
-        // dropped. After `count_close` it is not touched.
+        // closes it. Until the close is counted the chunk is therefore pinned or still its owner's current one, and neither
+        // is dropped. Counting it is the last access. It is not done in a function with a `&Chunk` argument, because an
+        // argument has to stay valid until its function returns.
         let chunk = unsafe { self.chunk.as_ref() };
         #[cfg(loom)]
         chunk.memory.with(|_| ());
         let slot = &chunk.slots[self.index as usize];
-        let by_owner = is_by_owner(chunk);
-        if by_owner {
+        if is_by_owner(chunk) {
             slot.close(end);
+            let closed = chunk.closed_by_owner.load(Ordering::Relaxed);
+            chunk.closed_by_owner.store(closed + 1, Ordering::Release);
         } else {
             slot.close_elsewhere(end);
+            chunk.closed_by_others.fetch_add(1, Ordering::Release);
         }
-        chunk.count_close(by_owner);
     }
 }
 
@@ -353,5 +345,25 @@ mod tests {
         assert!(!spares.is_over_mark());
         drop(chunks);
         assert_eq!(spares.held(), bytes_of(FULL));
+    }
+
+    /// Under Miri, any argument that refers to the chunk at the moment of the drop is an error.
+    #[test]
+    fn a_chunk_may_be_dropped_as_soon_as_its_last_span_is_closed() {
+        let (spares, owner) = (Spares::new(), Arc::new(ThreadLog::new(1, 1, None)));
+        for closer in [0, owner.address()] {
+            let chunks: Vec<_> = (0..100).map(|_| Chunk::new(&spares, &owner, 0, 1)).collect();
+            chunks.iter().for_each(|chunk| chunk.seal(1, 1, None));
+            let spans: Vec<_> = chunks.iter().map(|chunk| OpenSpan::new(chunk, 0)).collect();
+            std::thread::scope(|scope| {
+                scope.spawn(|| spans.into_iter().for_each(|span| span.close(1, closer)));
+                for chunk in chunks {
+                    while chunk.is_pinned() {
+                        std::thread::yield_now();
+                    }
+                }
+            });
+        }
+        assert_eq!(spares.held(), 0);
     }
 }
