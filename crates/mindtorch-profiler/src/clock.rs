@@ -277,7 +277,7 @@ fn read_monotonic() -> u64 {
     FIRST.get_or_init(Instant::now).elapsed().as_nanos() as u64 + 1
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline]
 #[expect(unsafe_code, reason = "the time-stamp counter is read by an intrinsic")]
 pub(crate) fn read_tsc() -> u64 {
@@ -285,7 +285,7 @@ pub(crate) fn read_tsc() -> u64 {
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
 pub(crate) fn read_tsc() -> u64 {
     read_monotonic()
 }
@@ -298,14 +298,14 @@ fn tsc_is_reliable() -> bool {
     tsc_is_invariant() && source.is_ok_and(|name| !DISTRUST.contains(&name.trim()))
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 fn tsc_is_invariant() -> bool {
     use core::arch::x86_64::__cpuid;
     const ADVANCED_POWER: u32 = 0x8000_0007;
     __cpuid(0x8000_0000).eax >= ADVANCED_POWER && __cpuid(ADVANCED_POWER).edx & (1 << 8) != 0
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
 fn tsc_is_invariant() -> bool {
     false
 }

@@ -1,6 +1,9 @@
 //! What will soon be needed, fetched into the processor's cache meanwhile.
 
-#![expect(unsafe_code, reason = "these are instructions of the processor's")]
+#![cfg_attr(
+    all(target_arch = "x86_64", not(any(loom, miri))),
+    expect(unsafe_code, reason = "these are instructions of the processor's")
+)]
 
 /// Has the processor fetch the line of its cache that this is in, to be read soon.
 #[inline(always)]

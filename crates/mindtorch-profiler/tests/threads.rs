@@ -18,8 +18,8 @@ fn count(trace: &Trace, name: &str) -> usize {
 
 #[test]
 fn ten_thousand_short_lived_threads_are_all_recorded() {
-    const BATCHES: usize = 200;
-    const THREADS: usize = 50;
+    const BATCHES: usize = if cfg!(miri) { 2 } else { 200 };
+    const THREADS: usize = if cfg!(miri) { 4 } else { 50 };
     let session = Session::start();
     for batch in 0..BATCHES {
         thread::scope(|scope| {
@@ -109,9 +109,10 @@ fn a_span_moves_to_another_thread_and_ends_there() {
 
 #[test]
 fn spans_outlive_the_thread_and_the_session_that_began_them() {
+    const ORPHANS: usize = if cfg!(miri) { 4 } else { 100 };
     let (give, take) = mpsc::channel();
     let session = Session::start();
-    for number in 0..100 {
+    for number in 0..ORPHANS {
         let give = give.clone();
         let work = move || give.send(Span::enter(&format!("orphan {number}"))).unwrap();
         thread::spawn(work).join().unwrap();
@@ -123,7 +124,7 @@ fn spans_outlive_the_thread_and_the_session_that_began_them() {
     let second = second.stop();
     for (trace, is_finished) in [(&first, false), (&second, true)] {
         let orphans: Vec<_> = trace.spans().filter(|span| span.name().starts_with("orphan ")).collect();
-        assert_eq!(orphans.len(), 100);
+        assert_eq!(orphans.len(), ORPHANS);
         for span in orphans {
             assert_eq!([span.is_finished(), span.is_async(), span.is_cut_at_start()], [is_finished; 3]);
         }
@@ -165,7 +166,7 @@ thread_local! { static LAST: LastWords = const { LastWords(RefCell::new(None)) }
 
 #[test]
 fn events_of_a_thread_that_is_torn_down_are_recorded_or_counted() {
-    const THREADS: usize = 50;
+    const THREADS: usize = if cfg!(miri) { 6 } else { 50 };
     const EVENTS: usize = 4;
     let session = Session::start();
     for number in 0..THREADS {
@@ -195,7 +196,8 @@ fn events_of_a_thread_that_is_torn_down_are_recorded_or_counted() {
 
 #[test]
 fn sessions_come_and_go_while_threads_record_as_fast_as_they_can() {
-    const THREADS: usize = 4;
+    const THREADS: usize = if cfg!(miri) { 2 } else { 4 };
+    const ROUNDS: usize = if cfg!(miri) { 2 } else { 100 };
     let done = AtomicBool::new(false);
     let whole = Session::builder().profile_memory(true).start();
     let recorded: Vec<usize> = thread::scope(|scope| {
@@ -210,7 +212,7 @@ fn sessions_come_and_go_while_threads_record_as_fast_as_they_can() {
             recorded
         };
         let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(hammer)).collect();
-        for round in 0..100 {
+        for round in 0..ROUNDS {
             let session = Session::builder().activities(Capture::CPU).with_stack(round % 2 == 0).start();
             let so_far = session.snapshot();
             let trace = session.stop();

@@ -94,15 +94,17 @@ fn a_session_moves_between_threads() {
 
 #[test]
 fn sessions_end_in_any_order_and_take_nothing_from_each_other() {
-    // Each of 24 orders, each session dropped or stopped.
-    for order in permutations(4) {
-        for stopped in 0..16 {
+    const SESSIONS: usize = if cfg!(miri) { 2 } else { 4 };
+    // Enough to fill chunks, so that something is freed.
+    const MARKS: usize = if cfg!(miri) { 40 } else { 300 };
+    // Every order, each session dropped or stopped.
+    for order in permutations(SESSIONS) {
+        for stopped in 0..1 << SESSIONS {
             let mut fixture = Fixture::new();
             let mut sessions = Vec::new();
-            for number in 0..4 {
+            for number in 0..SESSIONS {
                 sessions.push(Some(fixture.session()));
-                // Enough to fill chunks, so that something is freed.
-                (0..300).for_each(|_| fixture.writer.mark(Name::new("mark")));
+                (0..MARKS).for_each(|_| fixture.writer.mark(Name::new("mark")));
                 fixture.record(&format!("began {number}"));
             }
             for (ended, &which) in order.iter().enumerate() {
@@ -111,12 +113,12 @@ fn sessions_end_in_any_order_and_take_nothing_from_each_other() {
                     drop(session);
                 } else {
                     let trace = session.stop();
-                    let began = (which..4).map(|number| format!("began {number}"));
+                    let began = (which..SESSIONS).map(|number| format!("began {number}"));
                     let seen: Vec<String> = began.chain((0..ended).map(|number| format!("ended {number}"))).collect();
                     assert!(trace.spans().map(|span| span.name()).eq(seen.iter().map(String::as_str)), "{order:?}");
-                    assert_eq!(trace.marks().count(), 300 * (4 - which + ended));
+                    assert_eq!(trace.marks().count(), MARKS * (SESSIONS - which + ended));
                 }
-                (0..300).for_each(|_| fixture.writer.mark(Name::new("mark")));
+                (0..MARKS).for_each(|_| fixture.writer.mark(Name::new("mark")));
                 fixture.record(&format!("ended {ended}"));
             }
             assert!(fixture.recorder.capture().is_empty());
@@ -246,6 +248,7 @@ fn a_span_may_end_after_its_recorder_is_gone() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "Miri starts no processes")]
 fn a_process_may_exit_with_sessions_running() {
     in_own_process("a_process_may_exit_with_sessions_running", || {
         let session = Box::leak(Box::new(Session::start()));
@@ -262,6 +265,7 @@ fn a_process_may_exit_with_sessions_running() {
 
 #[test]
 #[cfg(target_os = "linux")]
+#[cfg_attr(miri, ignore = "Miri starts no processes")]
 fn memory_is_returned_when_sessions_end() {
     in_own_process("memory_is_returned_when_sessions_end", || {
         let mut fixture = Fixture::new();

@@ -61,14 +61,15 @@ impl Default for Bound {
     }
 }
 
-#[cfg(target_os = "linux")]
+// Miri warns of files in /proc.
+#[cfg(all(target_os = "linux", not(miri)))]
 fn machine_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(miri))))]
 fn machine_memory() -> Option<u64> {
     None
 }

@@ -19,7 +19,8 @@ static MEMORY_EPOCH: AtomicU32 = AtomicU32::new(0);
 static GLOBAL: LazyLock<Recorder> = LazyLock::new(|| {
     fork::register();
     // Here, before any thread registers: a child that is forked while a thread is in the middle of this would wait for ever.
-    #[cfg(target_os = "linux")]
+    // Miri warns of files in /proc, and its process has no name.
+    #[cfg(all(target_os = "linux", not(miri)))]
     let _ = PROCESS_NAME.set(std::fs::read("/proc/self/comm").unwrap_or_default());
     let clock = Clock::system();
     FLAGS.set_clock(&clock);
@@ -238,8 +239,8 @@ pub fn mark(name: Name) {
 #[expect(unsafe_code, reason = "the standard library tells a thread's name only while the thread is well")]
 pub(super) fn thread_name() -> Option<String> {
     let mut name = [0u8; 16];
-    // SAFETY: the buffer has the 16 bytes that this call may write, with a zero at the end.
-    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+    // SAFETY: the buffer has the length that is passed, and the thread is the calling one.
+    unsafe { libc::pthread_getname_np(libc::pthread_self(), name.as_mut_ptr().cast(), name.len()) };
     let name = name.split(|&byte| byte == 0).next()?;
     let process = PROCESS_NAME.get().map_or(&[][..], |name| name.trim_ascii_end());
     (!name.is_empty() && name != process).then(|| String::from_utf8_lossy(name).into_owned())

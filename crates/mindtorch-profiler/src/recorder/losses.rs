@@ -106,6 +106,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes and runs no unsafe code")]
     fn the_footer_says_how_many_of_whom_and_why() {
         let mut many = Losses::default();
         (1..1000).for_each(|thread| many.drop_events(thread, 1));

@@ -9,6 +9,7 @@ use crate::recorder::{SpanArgs, SpanKind, WhenFull};
 const MUCH: usize = 1 << 18;
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn changes_that_a_ring_has_nothing_left_of_are_forgotten() {
     let clock = ManualClock::starting_at(1_000);
     let recorder = Recorder::with_manual_clock(&clock);
