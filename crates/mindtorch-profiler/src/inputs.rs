@@ -28,6 +28,11 @@ impl Inputs {
     /// No inputs were captured.
     pub const NONE: Self = Self(0);
 
+    /// The depth to which lists are kept; PyTorch's inputs have depth 1, a list of tensors. Interning replaces a list that is
+    /// nested deeper by a value without type and text, so that code that follows the nesting needs little stack, whether a
+    /// program or a file gave the inputs.
+    pub const MAX_DEPTH: usize = 16;
+
     /// Starts describing an operator's inputs, in order.
     #[inline]
     pub fn encode() -> InputsEncoder {
@@ -83,7 +88,8 @@ pub enum Input {
         /// Its strides, in elements; none if it is not laid out so.
         strides: Vec<i64>,
     },
-    /// A list of tensors; of an input with a keyword, of anything.
+    /// A list of tensors; of an input with a keyword, of anything. [`Inputs::decode`] and [`Inputs::keywords`] return lists
+    /// that are nested at most [`Inputs::MAX_DEPTH`] deep.
     TensorList(Vec<Input>),
     /// Anything else.
     Value {
@@ -121,12 +127,64 @@ fn first_word(kind: u64, count: usize, dtype: Name) -> u64 {
     pair(dtype.0, (count as u32) << KIND_BITS) | kind
 }
 
+/// The number of words that belong to an input beside its first one. Those of a list's items are not counted.
+fn operand_count(kind: u64, count: usize) -> usize {
+    match kind {
+        TENSOR => 2 * count,
+        UNSTRIDED | INTS => count,
+        LIST | KEYWORD => 0,
+        _ => 1,
+    }
+}
+
+/// Encoded inputs in which lists that are nested deeper than [`Inputs::MAX_DEPTH`] are elided; `None` if there are none.
+/// Does not recurse, since the words may come from a file.
+pub(crate) fn elide_deep_lists(words: &[u64]) -> Option<Vec<u64>> {
+    let mut result: Option<Vec<u64>> = None;
+    // How many items are left of each list around this place, the innermost last.
+    let mut open: Vec<usize> = Vec::new();
+    // How many items are left to skip of an elided list and the lists in it.
+    let mut elided = 0;
+    let mut at = 0;
+    while let Some(&first) = words.get(at) {
+        let (_, what) = unpair(first);
+        let (kind, count) = (kind_of(what), (what >> KIND_BITS) as usize);
+        let end = words.len().min(at + 1 + operand_count(kind, count));
+        let input = &words[at..end];
+        at = end;
+        let items = if kind == LIST { count } else { 0 };
+        if elided > 0 {
+            elided += items;
+            elided -= 1;
+            continue;
+        }
+        while open.pop_if(|left| *left == 0).is_some() {}
+        if let Some(left) = open.last_mut() {
+            *left -= 1;
+        }
+        if kind == LIST && open.len() == Inputs::MAX_DEPTH {
+            let result = result.get_or_insert_with(|| words[..at - input.len()].to_vec());
+            result.extend([first_word(VALUE, TEXT, Name::EMPTY), u64::from(Name::EMPTY.0)]);
+            elided = items;
+            continue;
+        }
+        if kind == LIST {
+            open.push(items);
+        }
+        if let Some(result) = &mut result {
+            result.extend_from_slice(input);
+        }
+    }
+    result
+}
+
 impl Input {
     /// A tensor.
     pub fn tensor(dtype: &str, dims: &[i64], strides: &[i64]) -> Self {
         Self::Tensor { dtype: dtype.into(), dims: dims.to_vec(), strides: strides.to_vec() }
     }
 
+    /// Decodes an input. Recurses for lists, which [`elide_deep_lists`] keeps from being nested deep.
     fn read(first: u64, words: &mut impl Iterator<Item = u64>) -> Option<Self> {
         let (dtype, what) = unpair(first);
         let dtype = Name(dtype).text();
@@ -152,6 +210,8 @@ impl Input {
                 let ints: Vec<_> = words.by_ref().take(count).map(|word| word.cast_signed().to_string()).collect();
                 Self::Value { dtype, text: format!("[{}]", ints.join(", ")).into() }
             }
+            // Only an input that is not in a list has a keyword, and it has one.
+            KEYWORD => return None,
             _ => {
                 let word = words.next()?;
                 let text = match count {
@@ -189,14 +249,10 @@ pub(crate) fn map_names(words: &[u64], name: impl Fn(u32) -> u32) -> Vec<u64> {
     while let Some(first) = words.next() {
         let (dtype, what) = unpair(first);
         mapped.push(pair(name(dtype), what));
-        let count = (what >> KIND_BITS) as usize;
-        match kind_of(what) {
-            TENSOR => mapped.extend(words.by_ref().take(2 * count)),
-            LIST | KEYWORD => (),
-            INTS | UNSTRIDED => mapped.extend(words.by_ref().take(count)),
-            _ if count == FLOAT || count == INT => mapped.extend(words.next()),
-            _ => mapped.extend(words.next().map(|text| u64::from(name(text as u32)))),
-        }
+        let (kind, count) = (kind_of(what), (what >> KIND_BITS) as usize);
+        let has_name = !matches!(kind, TENSOR | LIST | INTS | UNSTRIDED | KEYWORD) && !matches!(count, FLOAT | INT);
+        let operands = words.by_ref().take(operand_count(kind, count));
+        mapped.extend(operands.map(|word| if has_name { u64::from(name(word as u32)) } else { word }));
     }
     mapped
 }
@@ -440,6 +496,64 @@ mod tests {
         let mapped = map_names(&words(encode("a", "b", "c")), |id| if id == 0 { 0 } else { longer(id) });
         assert_eq!(mapped, *words(encode("a there", "b there", "c there")));
         assert_eq!(map_names(&[first_word(TENSOR, 1 << 29, Name(1))], |id| id).len(), 1);
+    }
+
+    fn value(text: &str) -> Input {
+        Input::Value { dtype: "".into(), text: text.into() }
+    }
+
+    /// A number inside this many lists, and a tensor.
+    fn nested(depth: usize) -> Inputs {
+        let mut encoder = Inputs::encode();
+        (0..depth).for_each(|_| _ = encoder.list_of(1));
+        encoder.int_of(Name::EMPTY, 7).tensor("float", &[2], &[1]).finish()
+    }
+
+    fn in_lists(depth: usize, innermost: Vec<Input>) -> Input {
+        (1..depth).fold(Input::TensorList(innermost), |list, _| Input::TensorList(vec![list]))
+    }
+
+    #[test]
+    fn lists_are_kept_up_to_the_maximum_depth() {
+        const MAX: usize = Inputs::MAX_DEPTH;
+        let tensor = Input::tensor("float", &[2], &[1]);
+        for depth in [1, 2, MAX - 1, MAX] {
+            assert_eq!(nested(depth).decode(), [in_lists(depth, vec![value("7")]), tensor.clone()]);
+        }
+        for depth in [MAX + 1, MAX + 2] {
+            assert_eq!(nested(depth).decode(), [in_lists(MAX, vec![value("")]), tensor.clone()]);
+        }
+    }
+
+    #[test]
+    fn eliding_a_list_keeps_the_inputs_around_it() {
+        let mut encoder = Inputs::encode();
+        (1..Inputs::MAX_DEPTH).for_each(|_| _ = encoder.list_of(1));
+        encoder.list_of(3).int_of(Name::EMPTY, 1);
+        // The elided list. Its numbers are equal to the first words of lists.
+        encoder.list_of(3).tensor("float", &[9, 9], &[9, 9]).list_of(0);
+        encoder.ints_of(Name::EMPTY, [1, 9, 17].into_iter());
+        encoder.int_of(Name::EMPTY, 2);
+        encoder.int_of(Name::EMPTY, 3).keyword(Name::new("names")).list_of(1).int_of(Name::EMPTY, 4);
+        let inputs = encoder.finish();
+        let innermost = vec![value("1"), value(""), value("2")];
+        assert_eq!(inputs.decode(), [in_lists(Inputs::MAX_DEPTH, innermost), value("3")]);
+        assert_eq!(inputs.keywords(), [("names".into(), in_lists(1, vec![value("4")]))]);
+        let words = INPUTS.value(inputs.0).unwrap();
+        assert_eq!(elide_deep_lists(&words), None);
+        assert_eq!(map_names(&words, |id| id), *words);
+    }
+
+    #[test]
+    fn very_deep_lists_do_not_overflow_the_stack() {
+        let inputs = nested(200_000);
+        assert_eq!(inputs.decode().len(), 2);
+        assert_eq!(nested(200_000), inputs);
+        let mut encoder = Inputs::encode();
+        encoder.keyword(Name::new("names"));
+        (0..200_000).for_each(|_| _ = encoder.list_of(1));
+        // The words end in the lists, of which the outer ones are whole.
+        assert_eq!(encoder.finish().keywords(), [("names".into(), in_lists(Inputs::MAX_DEPTH, vec![value("")]))]);
     }
 
     #[test]

@@ -89,6 +89,10 @@ where
         if let Some((known, id)) = table.ids.get_key_value(value) {
             return (Arc::clone(known), *id);
         }
+        if let Some(replacement) = value.replacement() {
+            drop(table);
+            return self.id_in_table(&replacement);
+        }
         let bytes = size_of_val(value) + ENTRY_BYTES;
         let instead = T::instead_of_more();
         if table.bytes + bytes > self.most_bytes && value != instead {

@@ -1,6 +1,6 @@
 //! What records refer to, told to those who record to files: whoever reads them has no table but theirs.
 
-use crate::inputs::INPUTS;
+use crate::inputs::{INPUTS, elide_deep_lists};
 use crate::names::{NAMES, STACKS};
 use crate::quiet::Quiet;
 use crate::spool::{Entry, HeldSpool, Spool};
@@ -19,6 +19,11 @@ pub(crate) trait Spooled {
 
     /// What stands for all that a full table has no room for. An empty one has the id 0.
     fn instead_of_more() -> &'static Self;
+
+    /// The value to intern instead, if this one must not be in a table. The table is locked.
+    fn replacement(&self) -> Option<Box<Self>> {
+        None
+    }
 }
 
 impl Spooled for str {
@@ -44,6 +49,11 @@ impl Spooled for [u32] {
 impl Spooled for [u64] {
     fn entry(&self, id: u32) -> Entry<'_> {
         Entry::Inputs { id, words: Cow::Borrowed(self) }
+    }
+
+    /// Inputs whose lists are nested too deep.
+    fn replacement(&self) -> Option<Box<Self>> {
+        elide_deep_lists(self).map(Vec::into_boxed_slice)
     }
 
     fn instead_of_more() -> &'static Self {

@@ -1,5 +1,6 @@
 //! What is missing of a spool, or not to be trusted.
 
+use crate::inputs::Inputs;
 use std::fmt;
 
 /// What a session's files do not have, or no longer. All of it but [`Damage::log`] and [`Damage::is_ended`] is empty when a
@@ -20,6 +21,11 @@ pub struct Damage {
     pub gaps: Vec<Gap>,
     /// Threads that have records and that the log does not know.
     pub unknown_threads: Vec<u32>,
+    /// Ids of operator inputs in which a list is nested deeper than [`Inputs::MAX_DEPTH`], as no recording has them. The deepest
+    /// lists were elided.
+    ///
+    /// [`Inputs::MAX_DEPTH`]: crate::Inputs::MAX_DEPTH
+    pub deep_inputs: Vec<u32>,
     /// Whether the session was stopped in order.
     pub is_ended: bool,
 }
@@ -115,6 +121,10 @@ impl fmt::Display for Damage {
             let count = self.unknown_threads.len();
             parts.push(format!("threads that the log does not know: {count}, the first is {first}"));
         }
+        if let Some(first) = self.deep_inputs.first() {
+            let (count, most) = (self.deep_inputs.len(), Inputs::MAX_DEPTH);
+            parts.push(format!("operator inputs with lists nested deeper than {most}: {count}, elided from there, the first has id {first}"));
+        }
         if parts.is_empty() { write!(f, "nothing is missing") } else { write!(f, "{}", parts.join("; ")) }
     }
 }
@@ -133,6 +143,7 @@ mod tests {
             records_unread: Some(1 << 40),
             gaps: vec![Gap { serial: 1, from: 40, to: 52 }, Gap { serial: 2, from: 0, to: u64::MAX }],
             unknown_threads: vec![3],
+            deep_inputs: vec![7, 9],
             is_ended: false,
         };
         let expected = [
@@ -144,6 +155,7 @@ mod tests {
             "the records end with nothing, from byte 1099511627776 on not looked at",
             "slots missing: 18446744073709551615, the first of thread 1 at position 40",
             "threads that the log does not know: 1, the first is 3",
+            "operator inputs with lists nested deeper than 16: 2, elided from there, the first has id 7",
         ];
         assert_eq!(all.to_string(), expected.join("; "));
         assert!(!all.is_none() && !Damage::default().is_none());

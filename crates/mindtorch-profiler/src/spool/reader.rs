@@ -8,6 +8,7 @@ use super::layout::{PREFIX, SpoolFile};
 use super::log::read_log;
 use super::records::read_records;
 use crate::error::Error;
+use crate::inputs::elide_deep_lists;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -88,7 +89,13 @@ impl Reader {
             Entry::Begin(begin) => contents.begin = Some(begin),
             Entry::Name { id, text } => drop(contents.names.insert(id, text.into_owned())),
             Entry::Stack { id, frames } => drop(contents.stacks.insert(id, frames.into_owned())),
-            Entry::Inputs { id, words } => drop(contents.inputs.insert(id, words.into_owned())),
+            Entry::Inputs { id, words } => {
+                let elided = elide_deep_lists(&words);
+                if elided.is_some() {
+                    contents.damage.deep_inputs.push(id);
+                }
+                contents.inputs.insert(id, elided.unwrap_or_else(|| words.into_owned()));
+            }
             Entry::Thread { serial, os_id, name } => {
                 let name = name.map(Cow::into_owned);
                 self.threads.insert(serial, SpoolThread { serial, os_id, name, blocks: Vec::new() });

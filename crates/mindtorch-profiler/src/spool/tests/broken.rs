@@ -2,6 +2,9 @@
 
 use super::super::{BlockState, Damage, LogDamage, LogFault, SpoolBlock, layout};
 use super::*;
+use crate::inputs::Inputs;
+use crate::recorder::pair;
+use crate::trace::Trace;
 use proptest::prelude::*;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -155,6 +158,33 @@ fn a_block_that_is_sealed_over_what_is_no_record_is_not_trusted() {
     let read = scene.read();
     assert_eq!(read.threads[0].blocks[0].state, BlockState::Damaged);
     assert_eq!((read.damage.blocks[0].kept, read.damage.blocks[0].unreadable), (1, 7));
+}
+
+#[test]
+fn inputs_that_are_nested_too_deep_are_elided_and_nothing_else_is_lost() {
+    let scene = Scene::new();
+    // The first word of a list of one item.
+    const LIST: u64 = 1 | 1 << 3;
+    let inputs = |id: u32, depth: usize| Entry::Inputs { id, words: vec![LIST; depth].into() };
+    let capture = Capture::CPU | Capture::SHAPES;
+    let begin = Entry::Edge(SpoolEdge { cut: cut(0, &[]), capture, blocks: Vec::new() });
+    scene.spool.log_all([thread(1, "main"), begin, inputs(1, 1_000_000), inputs(2, Inputs::MAX_DEPTH)]);
+    scene.spool.log_all((0..3).map(|id| Entry::Name { id, text: format!("name {id}").into() }));
+    let block = scene.spool.block(1, 0, 8).unwrap();
+    let mut spans: Vec<Words> = [1, 2].into_iter().flat_map(|number| record(RecordKind::Op, number)).collect();
+    spans[0][3] = pair(1, 0);
+    store(&block, 0, &spans);
+    let contents = scene.read();
+    assert_eq!(contents.damage, Damage { deep_inputs: vec![1], ..Damage::default() });
+    assert_eq!((contents.inputs[&1].len(), contents.inputs[&2].len()), (Inputs::MAX_DEPTH + 2, Inputs::MAX_DEPTH));
+    let recovered = Trace::recover(scene.spool.path()).unwrap().remove(0).unwrap();
+    assert_eq!(recovered.damage.deep_inputs, [1]);
+    let spans: Vec<_> = recovered.trace.spans().map(|span| (span.name().to_owned(), span.inputs().decode())).collect();
+    assert_eq!(spans.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["name 1", "name 2"]);
+    assert_eq!(spans[0].1.len(), 1);
+    let mut exported = Vec::new();
+    recovered.trace.write_chrome_trace(&mut exported, "test").unwrap();
+    assert!(Trace::read(&exported[..]).is_ok());
 }
 
 /// What a block has that a checksum vouches for.
