@@ -7,8 +7,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mindtorch_profiler::spool::{Entry, Spool, SpoolClock, SpoolCut, SpoolEdge, SpoolSettings, SpoolSpan, SpoolStep};
-use mindtorch_profiler::{Capture, Device, MemoryRole, MemoryUse, Trace, spool};
+use mindtorch_profiler::spool::{
+    BLOCK_SLOTS, Entry, HEAD_BYTES, PIECE, SLOT_BYTES, Spool, SpoolClock, SpoolCut, SpoolEdge, SpoolSettings,
+    SpoolSpan, SpoolStep,
+};
+use mindtorch_profiler::{Capture, Device, Input, Inputs, MemoryRole, MemoryUse, Trace, spool};
 use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -16,9 +19,20 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 
-/// The parts of the records file that have something: its header, those of blocks, and the first slots of three of them.
-const PIECE: usize = 64 << 10;
-const PARTS: [(usize, usize); 5] = [(0, 16), (PIECE, 1024), (2 * PIECE, 1024), (3 * PIECE, 1024), (4 * PIECE, 1024)];
+/// Threads and positions of the blocks.
+const BLOCKS: [(u32, u64); 3] = [(1, 0), (1, BLOCK_FILLED as u64), (2, 0)];
+/// The slots that are filled in each block.
+const BLOCK_FILLED: usize = 16;
+const BLOCK_BYTES: usize = 2 * BLOCK_FILLED * SLOT_BYTES;
+/// The parts of the records file that have something: its header, those of blocks, and the first slots of each block.
+const PARTS: [(usize, usize); 5] =
+    [(0, 16), (PIECE, 16 * HEAD_BYTES), (2 * PIECE, BLOCK_BYTES), (3 * PIECE, BLOCK_BYTES), (4 * PIECE, BLOCK_BYTES)];
+
+/// How the first words of inputs say what they are. The fuzzer finds the others.
+const TENSOR: u64 = 0;
+const LIST: u64 = 1;
+const VALUE: u64 = 2;
+const COUNT_AT: u32 = 3;
 
 /// A spool that has something of everything.
 struct Original {
@@ -32,18 +46,21 @@ static ORIGINAL: LazyLock<Original> = LazyLock::new(|| {
     let directory = tempfile::tempdir().expect("there is room for a directory").keep();
     let spool = Spool::create(&directory).expect("there is room for a spool");
     spool.log_all(entries());
-    for (serial, base) in [(1, 0), (1, 8), (2, 0)] {
-        let block = spool.block(serial, base, 32).expect("there is room for blocks");
-        for (at, slot) in block.slots()[..8].iter().enumerate() {
-            // All kinds, every third of them detailed, with a second slot that is a record too.
-            let kind = 1 + (at as u64 + base) % 12;
-            let detailed = u64::from(at % 3 == 0 || matches!(kind, 6 | 7));
-            for (word, value) in slot.iter().zip([at as u64 + 1, 0, kind | detailed << 8, 0]) {
+    // All kinds, with and without a second slot, which looks like a record too.
+    let heads: Vec<u64> = spool::record_heads().collect();
+    let mut heads = heads.into_iter().cycle();
+    for (serial, base) in BLOCKS {
+        let block = spool.block(serial, base, 2 * BLOCK_FILLED).expect("there is room for blocks");
+        for (at, slot) in block.slots()[..BLOCK_FILLED].iter().enumerate() {
+            let head = heads.next().expect("there are kinds of records");
+            // Of the inputs below.
+            let inputs = (at as u64 % 4) << 32;
+            for (word, value) in slot.iter().zip([at as u64 + 1, 0, head, inputs]) {
                 word.store(value, Ordering::Relaxed);
             }
         }
         if base == 0 {
-            block.seal(8, 1);
+            block.seal(BLOCK_FILLED, 1);
         }
     }
     let session = spool.path().to_owned();
@@ -70,15 +87,28 @@ fn entries() -> Vec<Entry<'static>> {
         Entry::Settings(Cow::Owned(settings)),
         Entry::Name { id: 1, text: "name".into() },
         Entry::Stack { id: 1, frames: vec![1].into() },
-        Entry::Inputs { id: 1, words: vec![1, 2].into() },
+        // A tensor and a number, lists of a list that end too early, and lists that are nested too deep.
+        Entry::Inputs { id: 1, words: vec![TENSOR | 1 << COUNT_AT, 5, 1, VALUE, 1].into() },
+        Entry::Inputs { id: 2, words: vec![LIST | 2 << COUNT_AT, LIST | 1 << COUNT_AT, VALUE, 1].into() },
+        Entry::Inputs { id: 3, words: vec![LIST | 1 << COUNT_AT; 2 * Inputs::MAX_DEPTH].into() },
         Entry::Thread { serial: 1, os_id: 1, name: Some("main".into()) },
         Entry::Clock(SpoolClock { origin_ticks: 1, origin_epoch_ns: 1, multiplier: 1 << 40 }),
-        Entry::Edge(SpoolEdge { cut: SpoolCut::default(), capture: Capture::CPU, blocks: vec![used] }),
+        Entry::Edge(SpoolEdge {
+            cut: SpoolCut::default(),
+            capture: Capture::CPU | Capture::SHAPES,
+            blocks: vec![used],
+        }),
         Entry::Step(SpoolStep { ended: 1, ticks: 1, os_thread: 1 }),
         Entry::Carried(SpoolSpan { serial: 1, position: 0, first: [1, 0, 1, 0], second: None }),
         Entry::Lost { events: 1 },
         Entry::End(cut),
     ]
+}
+
+/// How deep lists are nested.
+fn depth(inputs: &[Input]) -> usize {
+    let of_input = |input: &Input| if let Input::TensorList(items) = input { 1 + depth(items) } else { 0 };
+    inputs.iter().map(of_input).max().unwrap_or(0)
 }
 
 fn change(mut input: &[u8], log: &mut Vec<u8>, records: &mut [u8]) {
@@ -124,13 +154,11 @@ fuzz_target!(|input: &[u8]| {
     for thread in &contents.threads {
         assert!(thread.blocks.is_sorted_by(|one, next| one.end() <= next.base));
         for block in &thread.blocks {
-            kept += block.slots.len() * 32;
-            assert!((1..=2048).contains(&block.slots.len()));
+            kept += block.slots.len() * SLOT_BYTES;
+            assert!((1..=BLOCK_SLOTS).contains(&block.slots.len()));
             let mut at = 0;
             while at < block.slots.len() {
-                let head = block.slots[at][2];
-                assert!((1..=12).contains(&(head as u8)));
-                at += 1 + (head >> 8 & 1) as usize;
+                at += spool::record_length(block.slots[at][2]).expect("only records are read");
             }
             assert_eq!(at, block.slots.len());
         }
@@ -139,7 +167,12 @@ fuzz_target!(|input: &[u8]| {
     // And a trace can be made of it, whatever it says.
     for found in Trace::recover(&original.session).expect("it was read before") {
         let trace = found.expect("it was read before").trace;
-        assert!(trace.spans().all(|span| span.end_ns() <= trace.duration_ns()));
+        for span in trace.spans() {
+            assert!(span.end_ns() <= trace.duration_ns());
+            assert!(depth(&span.inputs().decode()) <= Inputs::MAX_DEPTH);
+            let keywords: Vec<Input> = span.inputs().keywords().into_iter().map(|(_, input)| input).collect();
+            assert!(depth(&keywords) <= Inputs::MAX_DEPTH);
+        }
         std::hint::black_box(trace.key_averages());
     }
 });

@@ -82,7 +82,7 @@ impl<'a> Bytes<'a> {
         let mut encoder = Inputs::encode();
         for _ in 0..self.byte() {
             let (dtype, count) = (self.name(), usize::from(self.byte()));
-            let what = self.byte() % 5;
+            let what = self.byte() % 7;
             let numbers: Vec<usize> =
                 (0..if what == 0 || what == 3 { count } else { 0 }).map(|_| self.number() as usize).collect();
             match what {
@@ -90,7 +90,10 @@ impl<'a> Bytes<'a> {
                 1 => encoder.value_of(dtype, self.name()),
                 2 => encoder.float_of(dtype, f64::from_bits(self.number())),
                 3 => encoder.ints_of(dtype, numbers.iter().map(|&number| number as i64)),
-                _ => encoder.list_of(self.number() as usize),
+                4 => encoder.list_of(self.number() as usize),
+                // So that lists are nested deep.
+                5 => encoder.list_of(1),
+                _ => encoder.keyword(dtype),
             };
         }
         encoder.finish()
@@ -234,7 +237,7 @@ fn check(trace: &Trace) {
             assert!(parent.row() < span.row() && parent.thread().number == span.thread().number);
             assert!(parent.start_ns() <= span.start_ns() && span.end_ns() <= parent.end_ns());
         }
-        std::hint::black_box((span.inputs().decode(), span.stack().frames()));
+        std::hint::black_box((span.inputs().decode(), span.inputs().keywords(), span.stack().frames()));
     }
     for span in trace.device_spans() {
         assert!(span.start_ns() <= span.end_ns());

@@ -211,7 +211,7 @@ impl Head {
     /// The span is a function of TorchScript.
     pub(crate) const SCRIPT: u64 = 16;
 
-    const FLAGS_AT: u32 = 8;
+    pub(crate) const FLAGS_AT: u32 = 8;
 
     #[inline]
     pub(crate) fn pack(self) -> u64 {

@@ -12,13 +12,13 @@ pub(super) const PREFIX: &str = "mindtorch-";
 /// The words of a slot.
 pub(super) const SLOT_WORDS: usize = 4;
 /// The bytes of a slot.
-pub(super) const SLOT_BYTES: usize = SLOT_WORDS * size_of::<u64>();
+pub const SLOT_BYTES: usize = SLOT_WORDS * size_of::<u64>();
 /// The slots of a block: those of a full-grown chunk.
-pub(super) const BLOCK_SLOTS: usize = 2048;
+pub const BLOCK_SLOTS: usize = 2048;
 
 /// What the records file is divided into: a piece holds the slots of a block. No system has larger pages, so that whatever
 /// begins with a piece can be mapped.
-pub(super) const PIECE: usize = BLOCK_SLOTS * SLOT_BYTES;
+pub const PIECE: usize = BLOCK_SLOTS * SLOT_BYTES;
 /// The blocks of an extent.
 pub(super) const EXTENT_BLOCKS: usize = 16;
 /// An extent is a piece with the headers of its blocks, then the blocks. The file grows by extents and is mapped by
@@ -27,7 +27,7 @@ pub(super) const EXTENT_BYTES: usize = (1 + EXTENT_BLOCKS) * PIECE;
 /// The words of a block's header.
 pub(super) const HEAD_WORDS: usize = 8;
 /// The bytes of a block's header.
-pub(super) const HEAD_BYTES: usize = HEAD_WORDS * size_of::<u64>();
+pub const HEAD_BYTES: usize = HEAD_WORDS * size_of::<u64>();
 
 /// Where extent `number` begins in the file. The file's own header has the first piece to itself.
 pub(super) fn extent_at(number: u64) -> Option<u64> {

@@ -38,8 +38,14 @@ pub use entry::{Entry, SpoolBegin, SpoolClock, SpoolCut, SpoolEdge, SpoolSpan, S
 pub use error::{SpoolError, SpoolFault};
 pub(crate) use flusher::Flusher;
 pub use layout::VERSION;
+/// For fuzzing.
+#[doc(hidden)]
+pub use layout::{BLOCK_SLOTS, HEAD_BYTES, PIECE, SLOT_BYTES};
 pub use log::LogTrouble;
 pub use reader::{read, sessions};
+/// For fuzzing.
+#[doc(hidden)]
+pub use records::{record_heads, record_length};
 pub use settings::{SpoolScope, SpoolSettings};
 pub use spill::{SpillFile, SpilledBlock};
 pub use writer::{HeldSpool, Spool};

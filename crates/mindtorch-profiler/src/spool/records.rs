@@ -213,7 +213,7 @@ fn readable(slots: &[Words]) -> usize {
 }
 
 /// How many slots a record with this head has; `None` if there is no such record.
-fn record_length(word: u64) -> Option<usize> {
+pub fn record_length(word: u64) -> Option<usize> {
     const FLAGS: u64 = Head::DETAILED | Head::CLOSED_ELSEWHERE | Head::SITE_ONLY | Head::NUMBERED | Head::SCRIPT;
     let head = Head::unpack(word);
     // What is no kind is unpacked as one that it is not.
@@ -221,6 +221,13 @@ fn record_length(word: u64) -> Option<usize> {
     // Work of a device always has a second slot.
     let is_whole = head.is_detailed() || !head.kind.is_device();
     (is_kind && is_whole && head.flags & !FLAGS == 0).then(|| 1 + usize::from(head.is_detailed()))
+}
+
+/// A head for each kind of record, without and with a second slot where the kind has both. For fuzzing.
+pub fn record_heads() -> impl Iterator<Item = u64> {
+    let words =
+        (0..=u64::from(u8::MAX)).flat_map(|kind| [0, Head::DETAILED].map(|flags| kind | flags << Head::FLAGS_AT));
+    words.filter(|&word| record_length(word).is_some())
 }
 
 /// The slots that some bytes are. One that is not whole is left out.
