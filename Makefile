@@ -26,13 +26,23 @@ NEED_VALGRIND := sh scripts/debian.sh valgrind valgrind
 COUNTS := $(NEED_VALGRIND) && \
 	$(CARGO) build --release --quiet -p mindtorch-python -p mindtorch-counts --bin mindtorch-counts && \
 	"$(TARGET)/release/mindtorch-counts"
+CARGO_FUZZ_VERSION := 0.13.2
+# How long `make fuzz` runs each target.
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS := load_trace read_spool record
+FUZZ_FLAGS_load_trace := -dict=fuzz/load_trace.dict -max_len=16384
+FUZZ_FLAGS_read_spool := -max_len=1024 -len_control=0
+FUZZ_FLAGS_record := -max_len=4096 -len_control=0
+FUZZ_DIR := $(abspath $(TARGET))/fuzz
+CARGO_FUZZ := $(FUZZ_DIR)/cargo-fuzz-$(CARGO_FUZZ_VERSION)/bin/cargo-fuzz
 # It holds spans to bounds that they leave under a sanitizer.
 TIMED := times_are_those_of_the_programs_own_clock
-# For `make asan` and `make miri`. A fixed date, because not every nightly has a Miri that works.
+# For `make asan`, `make miri` and `make fuzz`. A fixed date, because not every nightly has a Miri that works.
 NIGHTLY := nightly-2026-05-20
 MIRI_TEST := $(CARGO) +$(NIGHTLY) miri test -p mindtorch-profiler --features tracing --target-dir "$(TARGET)/miri"
 
 .PHONY: help demo test test-repeat test-pythons lint count count-update count-where count-python bench bench-runtime soak asan miri nightly \
+	fuzz $(FUZZ_TARGETS:%=fuzz-%) fuzz-replay \
 	test-torch \
 	test-torch-versions $(TORCH_VERSIONS:%=test-torch-%) test-readers clean
 .DEFAULT_GOAL := help
@@ -110,6 +120,23 @@ nightly:
 	@$(CARGO) +$(NIGHTLY) miri --version >/dev/null 2>&1 || \
 		rustup toolchain install $(NIGHTLY) --profile minimal --component miri --component rust-src
 	@$(CARGO) +$(NIGHTLY) miri setup
+
+fuzz: $(FUZZ_TARGETS:%=fuzz-%) ## Fuzz each target for FUZZ_SECONDS (60), with a nightly toolchain and cargo-fuzz, which this installs.
+
+# New inputs go to FUZZ_DIR, so that a run leaves the stored corpora as they are. Interned names are never freed, so memory grows.
+$(FUZZ_TARGETS:%=fuzz-%): fuzz-%: $(CARGO_FUZZ) nightly
+	mkdir -p "$(FUZZ_DIR)/corpus/$*"
+	PATH="$(dir $(CARGO_FUZZ)):$$PATH" $(CARGO) +$(NIGHTLY) fuzz run --fuzz-dir fuzz --target-dir "$(FUZZ_DIR)" \
+		$* "$(FUZZ_DIR)/corpus/$*" fuzz/corpus/$* \
+		-- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=8192 $(FUZZ_FLAGS_$*)
+
+$(CARGO_FUZZ):
+	$(CARGO) install cargo-fuzz --version $(CARGO_FUZZ_VERSION) --locked --root "$(FUZZ_DIR)/cargo-fuzz-$(CARGO_FUZZ_VERSION)"
+
+# Without instrumentation, which only finding new inputs needs: so this needs neither nightly nor cargo-fuzz.
+fuzz-replay: ## Build the fuzz targets and run them on their stored corpora.
+	RUSTFLAGS="--cfg fuzzing" $(CARGO) build --quiet --manifest-path fuzz/Cargo.toml --target-dir "$(FUZZ_DIR)-replay"
+	set -e; for target in $(FUZZ_TARGETS); do "$(FUZZ_DIR)-replay/debug/$$target" -runs=0 fuzz/corpus/$$target; done
 
 test-torch: $(TORCH_VENV)/.installed ## Compare with PyTorch, which this installs (several GB).
 	KINETO_LOG_LEVEL=6 $(TORCH_VENV)/bin/python -m pytest tests/torch
