@@ -15,7 +15,7 @@ from mindtorch_v2.profiler.profiler import profile
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import FrameType, TracebackType
+    from types import TracebackType
     from typing import Any
 
     from typing_extensions import Self
@@ -40,6 +40,8 @@ class flight_recorder:
         on_exception: write when an exception is not handled, in any thread. Needs a path.
         on_exit: write when the interpreter exits. Needs a path.
         on_signal: write at this signal, such as ``signal.SIGUSR2``. Needs a path, and to be started in the main thread.
+            Then the program does what it does without the recorder: it ends at ``signal.SIGTERM``, for example. It goes
+            on after ``SIGUSR1``, ``SIGUSR2`` and real-time signals. See ``docs/endurance.md``.
         activities: what to record, as for ``profile``.
         record_shapes: keep the shapes, types and strides of the inputs of ops.
         profile_memory: attribute memory to the ops that allocate and free it.
@@ -166,40 +168,21 @@ class flight_recorder:
 
     def _watch(self) -> None:
         if self.on_signal is not None:
-            self._watch_signal(self.on_signal)
+            from mindtorch_v2.profiler._signals import handle_first  # noqa: PLC0415 (few need it)
+
+            self._undo.append(handle_first(self.on_signal, self._dump_if_running))
         if self.on_exception:
             self._watch_hook(sys, "excepthook")
             self._watch_hook(threading, "excepthook")
         if self.on_exit:
             import atexit  # noqa: PLC0415 (few need it)
 
-            atexit.register(self._at_exit)
-            self._undo.append(lambda: atexit.unregister(self._at_exit))
+            atexit.register(self._dump_if_running)
+            self._undo.append(lambda: atexit.unregister(self._dump_if_running))
 
-    def _at_exit(self) -> None:
+    def _dump_if_running(self) -> None:
         if self.is_running:
             self._dump_by_itself()
-
-    def _watch_signal(self, number: int) -> None:
-        import signal  # noqa: PLC0415 (few need it)
-
-        def handle(received: int, frame: FrameType | None) -> None:
-            if self.is_running:
-                self._dump_by_itself()
-            if callable(before):
-                before(received, frame)
-
-        try:
-            before = signal.signal(number, handle)
-        except ValueError as error:
-            raise ValueError(f"on_signal={number!r} cannot be watched: {error}") from error
-
-        def undo() -> None:
-            # Another may have come after this one, and calls it: it stays, and does nothing.
-            if signal.getsignal(number) is handle:
-                signal.signal(number, signal.SIG_DFL if before is None else before)
-
-        self._undo.append(undo)
 
     def _watch_hook(self, module: Any, name: str) -> None:
         before = getattr(module, name)
