@@ -119,6 +119,68 @@ def test_a_schedule_may_call_back() -> None:
         prof.step()
 
 
+class Stepping:
+    """An observer that makes a step when a recording starts."""
+
+    def __init__(self, step: Callable[[], object]) -> None:
+        self.step = step
+
+    def start(self) -> None:
+        self.step()
+
+    def stop(self) -> None:
+        pass
+
+    def cleanup(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("steppers", [{"schedule"}, {"observer"}, {"schedule", "observer"}], ids=" and ".join)
+def test_a_callback_that_always_steps_is_a_recursion_error_and_the_profiler_goes_on(steppers: set[str]) -> None:
+    stepping = False
+
+    def step(stepper: str) -> None:
+        if stepping and stepper in steppers:
+            prof.step()
+
+    def chosen(_: int) -> ProfilerAction:
+        step("schedule")
+        return SAVE
+
+    observer = Stepping(lambda: step("observer"))
+    prof = profile(schedule=chosen, acc_events=True, execution_trace_observer=observer)
+    prof.start()
+    scope("work 1")
+    stepping = True
+    with pytest.raises(RecursionError, match="maximum recursion depth exceeded") as raised:
+        prof.step()
+    # The traceback shows the call that has to be removed.
+    assert any(entry.name == "step" and "tests" in str(entry.path) for entry in raised.traceback)
+    stepping = False
+    # No lock is held, and no step is left to be made.
+    last = prof.step_num
+    other = threading.Thread(target=prof.step, daemon=True)
+    other.start()
+    other.join(TIME_LIMIT_S)
+    assert prof.step_num == last + 1
+    scope("work 2")
+    prof.stop()
+    assert work_of(scopes(prof)) == ["work 1", "work 2"]
+
+
+def test_a_schedule_may_make_a_step_that_ends() -> None:
+    def chosen(number: int) -> ProfilerAction:
+        if number == 2:
+            prof.step()
+        return RECORD
+
+    prof = profile(schedule=chosen)
+    with prof:
+        prof.step()
+        prof.step()
+        assert prof.step_num == 3
+
+
 CALLS: dict[str, Callable[[Any, Any], object]] = {
     "stop": lambda prof, _: prof.stop(),
     "export": lambda prof, path: prof.export_chrome_trace(path),
