@@ -11,7 +11,7 @@ directory read-only, closed, vanished      test_directories.py
 permission denied                          test_directories.py
 no more files may be opened                test_file_limits.py
 links, devices, sockets, directories       test_targets.py, export_files.rs
-who may read new files                     test_targets.py, draft.rs
+permissions of files                       test_permissions.py, test_targets.py, draft.rs
 pipes without readers, broken pipes        test_pipes.py
 clocks that jump                           invariants.rs, windows.rs, clock.rs
 threads that end with scopes open          test_thread_ends.py, threads.rs

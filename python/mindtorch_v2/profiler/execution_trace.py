@@ -83,7 +83,7 @@ class ExecutionTraceObserver:
         If another observer of this process is registered, this one is not, and warns.
 
         Args:
-            output_file_path: the file; it is compressed if the name ends in ``.gz``. A new one is for its owner only.
+            output_file_path: the file; it is compressed if the name ends in ``.gz``.
 
         Raises:
             OSError: the file cannot be written.

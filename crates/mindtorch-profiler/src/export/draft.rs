@@ -10,10 +10,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::{NamedTempFile, TempPath};
 
-/// A new file for its owner only, which is removed when it is dropped.
+/// A new file, which is removed when it is dropped.
 pub(super) struct Draft {
     file: File,
     name: Name,
+    mode: u32,
 }
 
 enum Name {
@@ -23,25 +24,27 @@ enum Name {
 }
 
 impl Draft {
-    pub(super) fn create(directory: &Path) -> io::Result<Self> {
+    /// Creates a file with these permissions, of which the kernel takes away those in the process's umask.
+    pub(super) fn create(directory: &Path, mode: u32) -> io::Result<Self> {
         // Whatever is wrong with the directory, the second way says so, too.
-        Self::unnamed(directory).or_else(|_| Self::named(directory))
+        Self::unnamed(directory, mode).or_else(|_| Self::named(directory, mode))
     }
 
-    fn unnamed(directory: &Path) -> io::Result<Self> {
-        #[cfg(target_os = "linux")]
-        {
-            let file = options().custom_flags(libc::O_TMPFILE).open(directory)?;
-            Ok(Self { file, name: Name::In(directory.to_owned()) })
-        }
-        #[cfg(not(target_os = "linux"))]
+    #[cfg(target_os = "linux")]
+    fn unnamed(directory: &Path, mode: u32) -> io::Result<Self> {
+        let file = options(mode).custom_flags(libc::O_TMPFILE).open(directory)?;
+        Ok(Self { file, name: Name::In(directory.to_owned()), mode })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn unnamed(_: &Path, _: u32) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    fn named(directory: &Path) -> io::Result<Self> {
-        let create = |path: &Path| options().create_new(true).open(path);
+    fn named(directory: &Path, mode: u32) -> io::Result<Self> {
+        let create = |path: &Path| options(mode).create_new(true).open(path);
         let (file, path) = unused_name(directory, create)?.into_parts();
-        Ok(Self { file, name: Name::Has(path) })
+        Ok(Self { file, name: Name::Has(path), mode })
     }
 
     pub(super) fn file(&mut self) -> &mut File {
@@ -56,22 +59,22 @@ impl Draft {
         };
         match unused_name(&directory, |path| link(&self.file, path)) {
             Ok(named) => Ok((self.file, named.into_temp_path())),
-            Err(_) => copy(&mut self.file, &directory),
+            Err(_) => copy(&mut self.file, &directory, self.mode),
         }
     }
 }
 
 /// A copy with a name, on systems that do not give one to a file that had none.
-fn copy(file: &mut File, directory: &Path) -> io::Result<(File, TempPath)> {
-    let mut named = Draft::named(directory)?;
+fn copy(file: &mut File, directory: &Path, mode: u32) -> io::Result<(File, TempPath)> {
+    let mut named = Draft::named(directory, mode)?;
     file.rewind()?;
     io::copy(file, &mut named.file)?;
     named.finish()
 }
 
-fn options() -> OpenOptions {
+fn options(mode: u32) -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).mode(0o600);
+    options.read(true).write(true).mode(mode);
     options
 }
 
@@ -109,18 +112,18 @@ mod tests {
     use std::io::Write;
     use std::os::unix::fs::PermissionsExt;
 
-    type Way = fn(&Path) -> io::Result<Draft>;
+    type Way = fn(&Path, u32) -> io::Result<Draft>;
 
     #[test]
     fn every_way_makes_the_same_file_and_leaves_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let count = || fs::read_dir(folder.path()).unwrap().count();
         for way in [Draft::create as Way, Draft::named as Way] {
-            let mut draft = way(folder.path()).unwrap();
+            let mut draft = way(folder.path(), 0o600).unwrap();
             draft.file().write_all(b"content").unwrap();
             drop(draft);
             assert_eq!(count(), 0);
-            let mut draft = way(folder.path()).unwrap();
+            let mut draft = way(folder.path(), 0o600).unwrap();
             draft.file().write_all(b"content").unwrap();
             let (_, path) = draft.finish().unwrap();
             assert_eq!(fs::read(&path).unwrap(), b"content");
@@ -134,10 +137,11 @@ mod tests {
     #[test]
     fn a_file_that_gets_no_name_is_copied() {
         let folder = tempfile::tempdir().unwrap();
-        let mut draft = Draft::create(folder.path()).unwrap();
+        let mut draft = Draft::create(folder.path(), 0o600).unwrap();
         draft.file().write_all(b"content").unwrap();
-        let (mut file, path) = copy(draft.file(), folder.path()).unwrap();
+        let (mut file, path) = copy(draft.file(), folder.path(), 0o600).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"content");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         file.write_all(b" and more").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"content and more");
     }

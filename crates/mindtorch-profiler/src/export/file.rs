@@ -15,8 +15,10 @@ const MOST_LINKS: usize = 40;
 /// Writes a file with what `content` writes, compressed if the name ends in `.gz`.
 ///
 /// A regular file is written beside its place and then put there. A link stays a link: the file that it leads to is
-/// replaced, or created. What is not a regular file is written to as it is. A new file is for its owner only: names and
-/// stacks tell what a program does and where its sources are.
+/// replaced, or created. What is not a regular file is written to as it is.
+///
+/// A new file has the permissions that the umask leaves, as if `File::create` had made it. A file that is replaced keeps its
+/// permissions and, if the process may set them, its owner and group.
 pub(super) fn write(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
     let fill = |file: &mut dyn Write| fill(file, is_gzip(path), content);
     match Target::of(path).map_err(|error| Error::file("write", path, error))? {
@@ -88,7 +90,9 @@ fn replace(
     existing: Option<&Metadata>,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut draft = Draft::create(directory_of(place))?;
+    // The file that is replaced may be private. Nobody else can read the new one before it has the same permissions.
+    let mode = if existing.is_some() { 0o600 } else { 0o666 };
+    let mut draft = Draft::create(directory_of(place), mode)?;
     fill(draft.file())?;
     let (file, path) = draft.finish()?;
     if let Some(existing) = existing {

@@ -54,8 +54,8 @@ impl Trace {
     /// `.gz`.
     ///
     /// A file appears whole or not at all: it is written beside the target and put in its place at the end. A link is
-    /// followed, an existing file keeps its permissions, a new one is for its owner only, and what is not a regular file
-    /// (`/dev/stdout`, a pipe) is written to directly. Takes about 60 ns an event without compression.
+    /// followed, an existing file keeps its permissions, a new one has those that the umask leaves, and what is not a regular
+    /// file (`/dev/stdout`, a pipe) is written to directly. Takes about 60 ns an event without compression.
     ///
     /// # Errors
     /// When the system refuses the file. What was there before is then still there.

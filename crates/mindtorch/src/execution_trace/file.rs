@@ -4,7 +4,7 @@ use flate2::{Compression, write::GzEncoder};
 use mindtorch_profiler::open_patiently;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 #[derive(Debug)]
@@ -24,8 +24,8 @@ struct Ending {
 }
 
 impl TraceFile {
-    /// Makes a file, for its owner only; one that is there keeps its permissions. It is compressed if its name ends in
-    /// `.gz`.
+    /// Creates a file with the permissions that the umask leaves; one that exists keeps its own. It is compressed if its name
+    /// ends in `.gz`.
     ///
     /// # Errors
     /// If there can be no such file.
@@ -33,7 +33,7 @@ impl TraceFile {
         let file = if path.metadata().is_ok_and(|found| !found.is_file()) {
             open_patiently(path)?
         } else {
-            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?
+            OpenOptions::new().write(true).create(true).truncate(true).open(path)?
         };
         let ending = file.metadata()?.is_file().then(Ending::default);
         let is_compressed = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));

@@ -74,7 +74,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Makes the file, with nothing in it yet, for its owner only; it is compressed if its name ends in `.gz`. `time` is for
+    /// Creates the file, with nothing in it yet; it is compressed if its name ends in `.gz`. `time` is for
     /// people to read; `start_ms` is the time of the clock that all later times are of. None if there is a trace already.
     ///
     /// # Errors
