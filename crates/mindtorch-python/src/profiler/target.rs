@@ -14,7 +14,7 @@ thread_local! {
     static RAISED: Cell<Option<PyErr>> = const { Cell::new(None) };
 }
 
-/// Lets signals end an export that waits for a pipe.
+/// Lets Python's signal handlers end an export that waits for a pipe, by raising an exception.
 pub(super) fn register() {
     set_interruption(|| {
         let raised = Python::try_attach(|py| py.check_signals().err()).flatten();
@@ -121,14 +121,25 @@ impl Target {
 /// A Python file, as Rust writes to one.
 struct OpenFile<'a> {
     file: &'a Py<PyAny>,
+    /// After an exception nothing more is written: buffers write what they hold when they are dropped, and a file that was
+    /// interrupted would block once more.
     raised: Option<PyErr>,
 }
 
 impl OpenFile<'_> {
     fn call<T>(&mut self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> io::Result<T> {
-        Python::attach(|py| call(self.file.bind(py))).map_err(|error| {
+        let failed = || io::Error::other("the file raised an exception");
+        if self.raised.is_some() {
+            return Err(failed());
+        }
+        Python::attach(|py| {
+            // After a short write, which a signal may have caused. The interpreter does not look between two calls from here.
+            py.check_signals()?;
+            call(self.file.bind(py))
+        })
+        .map_err(|error| {
             self.raised = Some(error);
-            io::Error::other("the file raised an exception")
+            failed()
         })
     }
 }
