@@ -51,8 +51,9 @@ help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed ## Train a model under the profiler, on both devices: tables, traces, a memory plot.
-	$(BIN)/python examples/demo.py
 	$(CARGO) run --release --quiet -p mindtorch-profiler --example profile_a_computation
+	@# Last, because it ends with what to do next.
+	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.installed ## Run every test that needs no PyTorch.
 	$(CARGO) test --workspace --exclude mindtorch-benches --all-features

@@ -33,6 +33,28 @@ def test_prints_a_table_for_each_device(output: tuple[str, Path]) -> None:
         assert "Self CPU time total" in table
 
 
+def test_every_line_fits_a_terminal_of_120_columns(output: tuple[str, Path]) -> None:
+    printed, _ = output
+    assert [line for line in printed.splitlines() if len(line) > 120] == []
+
+
+def test_ends_with_what_to_do_next_the_report_first(output: tuple[str, Path]) -> None:
+    printed, directory = output
+    _, _, steps = printed.partition("What to do next:\n")
+    paths = [line.strip() for line in steps.splitlines() if line.strip().startswith("demo-output/")]
+    kinds = ["report", "report", "trace", "trace"]
+    assert [Path(path).name.partition("-")[0] for path in paths][: len(kinds)] == kinds
+    assert sorted(paths) == sorted(str(path.relative_to(directory)) for path in directory.glob("demo-output/*"))
+    assert steps.index("Open the report in a browser") < steps.index("report-cpu.html")
+    assert steps.index("https://ui.perfetto.dev") < steps.index("trace-cpu.json.gz")
+
+
+def test_make_demo_runs_it_last() -> None:
+    makefile = (DEMO.parents[1] / "Makefile").read_text(encoding="utf-8")
+    (recipe,) = re.findall(r"^demo:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
+    assert recipe.splitlines()[-1].endswith("python examples/demo.py")
+
+
 def test_learns_the_same_on_each_device(output: tuple[str, Path]) -> None:
     printed, _ = output
     cpu, npu = (line.partition("; ")[2] for line in printed.splitlines() if "; loss from " in line)

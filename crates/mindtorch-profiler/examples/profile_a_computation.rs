@@ -4,7 +4,7 @@
 
 #![expect(clippy::print_stdout, reason = "an example talks to its reader")]
 
-use mindtorch_profiler::{ProfiledAllocator, Session, record_function};
+use mindtorch_profiler::{Averages, ProfiledAllocator, Session, format_memory, format_time, record_function};
 use std::error::Error;
 use std::fs;
 use std::path::Path;
@@ -23,12 +23,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let trace = session.stop();
 
-    println!("{}", trace.key_averages());
+    print_averages(&trace.key_averages());
     let path = Path::new("demo-output").join("profile_a_computation.json.gz");
     fs::create_dir_all("demo-output")?;
     trace.export_chrome_trace(&path)?;
     println!("The trace is in {}: open it in https://ui.perfetto.dev", path.display());
     Ok(())
+}
+
+/// Prints a table that fits a terminal of 120 columns. `println!("{averages}")` prints one with all columns.
+fn print_averages(averages: &Averages) {
+    println!("{:<40}{:>12}{:>14}{:>14}{:>16}", "Name", "# of Calls", "Self CPU", "CPU total", "Self CPU Mem");
+    for row in averages.rows() {
+        let [own, total] = [row.self_cpu_ns, row.cpu_total_ns].map(|ns| format_time(ns as f64 / 1e3));
+        let memory = format_memory(row.self_cpu_memory);
+        println!("{:<40}{:>12}{own:>14}{total:>14}{memory:>16}", row.key, row.count);
+    }
 }
 
 fn sort(count: u64) -> Vec<u64> {
