@@ -8,15 +8,14 @@ import pty
 import signal
 import subprocess
 import sys
+import textwrap
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
 
 from mindtorch_v2.profiler import Trace, profile, record_function
 from mindtorch_v2.profiler.__main__ import main
-
-if TYPE_CHECKING:
-    import pytest
 
 COMMAND = [sys.executable, "-m", "mindtorch_v2.profiler"]
 DATA = Path(__file__).parents[2] / "crates" / "mtprof" / "tests" / "data"
@@ -71,6 +70,71 @@ def test_an_interrupt_ends_it() -> None:
         process.stdin.flush()
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == -signal.SIGINT
+
+
+CLOSED = (
+    "mtprof: cannot write the answer: standard output is closed; redirect it to a file, or to /dev/null to discard the "
+    "answer\n"
+)
+
+
+def with_streams(redirections: str, *arguments: str | Path) -> tuple[int, str]:
+    """Run the command with redirections of the shell and return its status and what it wrote to standard error."""
+    shell = ["sh", "-c", f'exec "$@" {redirections}', "sh"]
+    done = subprocess.run(
+        [*shell, *COMMAND, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["summary", DATA / "train.json"], ["convert", DATA / "train.json", "-", "--to", "chrome"], ["--help"]],
+    ids=["summary", "convert", "help"],
+)
+def test_a_closed_standard_output_is_an_error(arguments: list[str | Path]) -> None:
+    assert with_streams(">&-", *arguments) == (2, CLOSED)
+    assert with_streams(">&- 2>&-", *arguments) == (2, "")
+    assert with_streams("<&- >&- 2>&-", *arguments) == (2, "")
+
+
+@pytest.mark.parametrize("arguments", [["summary", DATA / "train.json"], ["--help"]], ids=["summary", "help"])
+def test_a_full_standard_output_is_an_error(arguments: list[str | Path]) -> None:
+    full = "mtprof: cannot write the answer: No space left on device (os error 28)\n"
+    assert with_streams(">/dev/full", *arguments) == (2, full)
+    assert with_streams(">/dev/full 2>&1", *arguments) == (2, "")
+
+
+def test_a_reader_that_goes_is_no_error() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [*COMMAND, "summary", str(DATA / "train.json")]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "2>&-", "<&- >&- 2>&-"])
+def test_files_do_not_get_what_is_meant_for_a_closed_stream(tmp_path: Path, closed: str) -> None:
+    usual, out = tmp_path / "usual.folded", tmp_path / "out.folded"
+    assert with_streams("", "convert", DATA / "train.json", usual) == (0, "")
+    status, _ = with_streams(closed, "convert", DATA / "train.json", out)
+    assert status == (0 if closed == "2>&-" else 2)
+    assert out.read_bytes() == usual.read_bytes()
+
+
+def test_a_file_of_the_program_that_has_the_descriptor_of_standard_output_stays_as_it_is(tmp_path: Path) -> None:
+    program = f"""
+        import os, sys
+        log = open("log", "w")
+        assert sys.stdout is None and log.fileno() == 1
+        from mindtorch_v2.profiler.__main__ import main
+        log.write(f"{{main(['summary', {str(DATA / "train.json")!r}])}}")
+    """
+    command = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-c", textwrap.dedent(program)]
+    done = subprocess.run(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, CLOSED)
+    assert (tmp_path / "log").read_text() == "2"
 
 
 def seen_on_terminal(*arguments: str, **environment: str) -> str:

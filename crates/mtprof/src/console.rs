@@ -62,6 +62,11 @@ impl<'a> Console<'a> {
         Ok(())
     }
 
+    /// Returns an error if standard output is closed.
+    pub(crate) fn check_output(&mut self) -> Result<(), Error> {
+        Ok(self.out.flush()?)
+    }
+
     /// Says something that is not the answer.
     pub(crate) fn note(&mut self, text: &str) {
         if !self.wishes.quiet {

@@ -86,6 +86,8 @@ impl Target {
     pub(crate) fn write(&self, trace: &Trace, format: Format, console: &mut Console<'_>) -> Result<u8, Error> {
         let details = Details { metric: self.metric, device: self.device.as_deref() };
         if self.output == Path::new(STDOUT) {
+            // The path of a closed standard output may lead to `/dev/null`, which takes everything.
+            console.check_output()?;
             format.write(trace, Path::new("/dev/stdout"), &details)?;
             return Ok(OK);
         }
