@@ -1,4 +1,4 @@
-// What is known of the selected span.
+// What is known of the selected span, in a pane that is open while one is selected.
 import { announce, byId, make } from "./dom.js";
 import { linked } from "./links.js";
 import { NONE } from "./model.js";
@@ -18,13 +18,12 @@ export class Details {
   show() {
     const { event } = this.state;
     const place = byId("details");
-    if (event === NONE) {
-      place.replaceChildren(make("p", { class: "empty" }, "Select a span to see what is known of it."));
-      return;
-    }
+    place.hidden = event === NONE;
+    if (event === NONE) return;
     const { model } = this;
     announce(`${model.nameOf(event)}, ${model.isMark(event) ? "mark" : timeText(model.duration[event])}`);
     place.replaceChildren(
+      make("button", { class: "close", "aria-label": "Close", title: "Close (Esc)", onclick: () => this.close() }, "×"),
       make("h2", { class: "mono" }, model.nameOf(event)),
       make("dl", {}, ...this.facts(event).flatMap(([term, fact]) => [make("dt", {}, term), make("dd", {}, fact)])),
       this.actions(event),
@@ -68,6 +67,11 @@ export class Details {
       make("button", { onclick: () => state.showAround(start, end) }, "Zoom to it"),
       make("button", { onclick: () => state.selectRange(start, end) }, "Select its time"),
     );
+  }
+
+  close() {
+    this.state.selectEvent(NONE);
+    byId("canvas").focus();
   }
 
   jump(event) {

@@ -40,6 +40,6 @@ export class Findings {
         state.showAround(evidence.start_ns, evidence.end_ns);
       }
     };
-    return make("button", { class: "link", onclick: go }, evidence.label);
+    return make("button", { class: "link", title: evidence.label, onclick: go }, evidence.label);
   }
 }

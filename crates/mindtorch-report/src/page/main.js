@@ -20,6 +20,7 @@ import { Timeline } from "./timeline.js";
 function showFacts(model) {
   const { contents } = model;
   byId("title").textContent = contents.title;
+  byId("title").title = contents.title;
   const [first] = contents.processes;
   const began = first ? new Date(Number(BigInt(first.start_epoch_ns) / 1000000n)) : null;
   const lost = contents.processes.reduce((lost, process) => lost + process.lost_events, 0);

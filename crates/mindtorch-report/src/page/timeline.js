@@ -73,7 +73,7 @@ export class Timeline {
       const attributes = { class: "line", style: `top:${this.head + top}px;height:${LINE}px`, title: `${counter.name}: at most ${counter.text(counter.most)}` };
       return make("div", attributes, make("span", {}, counter.name), make("small", {}, counter.text(counter.most)));
     });
-    const rows = this.layout.rows.map(({ row, head, bottom }) => {
+    const rows = this.layout.rows.map(({ row, head, lanes, bottom }) => {
       const isFolded = this.layout.folded.has(row);
       const count = row.count + (row.marks?.count ?? 0);
       const toggle = () => {
@@ -84,8 +84,8 @@ export class Timeline {
         this.draw();
       };
       const attributes = {
-        class: row.is_device ? "row device" : "row",
-        style: `top:${this.head + head}px;height:${bottom - head}px`,
+        class: ["row", row.is_device && "device", lanes > 1 && "tall"].filter(Boolean).join(" "),
+        style: `top:${this.head + head}px;height:${bottom - head}px;--lines:${lanes}`,
         "aria-expanded": row.lanes > 1 ? String(!isFolded) : null,
         title: `${row.label}: ${countText(count)} events`,
         onclick: toggle,
