@@ -101,7 +101,8 @@ class profile(_KinetoProfile):
         custom_trace_id_callback: returns the id of the next trace; an empty one is not written. Without it, ids are
             random.
         max_bytes: how much memory the recording may take, at least 1 MiB. None is an eighth of the machine's memory,
-            and no more than 2 GiB, with a warning when that is reached.
+            or of the limit of the process's control group (a container's) if that is lower, and no more than 2 GiB,
+            with a warning when that is reached.
         when_full: what happens then. ``"spill"``: its oldest parts go to a file without a name, and come back when
             they are needed. ``"ring"``: they are dropped, and counted. ``"stop"``: recording ends, with a warning.
         spill_dir: the directory of that file, instead of the system's for temporary files.

@@ -5,6 +5,7 @@
 //! event, it is the only time that a recording thread takes that lock, or writes to a file.
 
 use super::Recorder;
+use super::available_memory::available_memory;
 use super::chunk::{Chunk, FULL};
 use super::record::{Head, Words};
 use super::registry::{Registry, open_spans_in};
@@ -13,7 +14,7 @@ use super::window::{CarriedSpan, Cut, Window, WindowId};
 use crate::capture::Capture;
 use crate::spool::SpillFile;
 use crate::sync::Arc;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 /// What happens when a recording has taken the memory that it may take.
@@ -53,25 +54,15 @@ impl Bound {
 }
 
 impl Default for Bound {
-    /// An eighth of the machine's memory, and no more than 2 GiB: 64 million events.
+    /// An eighth of the memory that the process may use, at most 2 GiB: 64 million events.
     fn default() -> Self {
-        static MAX_BYTES: LazyLock<u64> =
-            LazyLock::new(|| machine_memory().map_or(1 << 30, |bytes| (bytes / 8).clamp(Bound::LEAST, 2 << 30)));
+        static MAX_BYTES: LazyLock<u64> = LazyLock::new(|| default_bytes(available_memory(Path::new("/"))));
         Self { max_bytes: *MAX_BYTES, when_full: WhenFull::Spill, file: None }
     }
 }
 
-// Miri warns of files in /proc.
-#[cfg(all(target_os = "linux", not(miri)))]
-fn machine_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
-}
-
-#[cfg(not(all(target_os = "linux", not(miri))))]
-fn machine_memory() -> Option<u64> {
-    None
+fn default_bytes(available: Option<u64>) -> u64 {
+    available.map_or(1 << 30, |bytes| (bytes / 8).clamp(Bound::LEAST, 2 << 30))
 }
 
 const CHUNK_BYTES: u64 = (FULL * size_of::<Words>()) as u64;
@@ -287,4 +278,17 @@ fn first_ticks(chunk: &Chunk) -> u64 {
         index += 1 + usize::from(head.is_detailed());
     }
     u64::MAX
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_is_an_eighth_of_the_available_memory_within_limits() {
+        assert_eq!(default_bytes(Some(800 << 20)), 100 << 20);
+        assert_eq!(default_bytes(Some(0)), Bound::LEAST);
+        assert_eq!(default_bytes(Some(1 << 40)), 2 << 30);
+        assert_eq!(default_bytes(None), 1 << 30);
+    }
 }

@@ -3,6 +3,7 @@
 //! [`Recorder`] holds what is shared: the threads, what is being collected, and which parts of the streams somebody
 //! still needs. All of that is behind one lock that recording never takes, but for a thread's first event.
 
+mod available_memory;
 mod bound;
 mod chunk;
 mod context;

@@ -138,7 +138,8 @@ impl SessionBuilder {
         self
     }
 
-    /// How much memory the recording may take, at least 1 MiB: by default an eighth of the machine's, and no more than 2 GiB.
+    /// How much memory the recording may take, at least 1 MiB: by default an eighth of the memory that the process may use, and
+    /// no more than 2 GiB. The process may use the machine's memory, or less if a control group (cgroup) limits it, as in a container.
     /// A chunk of 64 KiB for each thread, and for each span that is open for long, may come on top of it.
     pub fn max_bytes(mut self, bytes: u64) -> Self {
         self.settings.bound.max_bytes = bytes.max(Bound::LEAST);
