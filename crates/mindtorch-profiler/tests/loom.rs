@@ -316,3 +316,17 @@ fn a_thread_goes_on_while_another_spills_what_it_has_filled() {
         assert_eq!((trace.span_count(), trace.lost_events()), (6, 0));
     });
 }
+
+#[test]
+fn a_reader_sees_each_event_once_while_chunks_are_spilled() {
+    check(1, |recorder, clock| {
+        let session = Session::builder().on(&recorder).activities(Capture::CPU).max_bytes(1).start();
+        let mut writer = recorder.thread(1, None);
+        let thread = thread::spawn(move || NAMES.iter().for_each(|name| record(&mut writer, &clock, name)));
+        let so_far = session.snapshot();
+        assert_eq!(names(&so_far), NAMES[..so_far.span_count()]);
+        thread.join().unwrap();
+        let trace = session.stop();
+        assert_eq!((names(&trace), trace.lost_events()), (NAMES.to_vec(), 0));
+    });
+}

@@ -23,6 +23,9 @@ pub(crate) const FIRST: usize = if cfg!(loom) { 2 } else { 32 };
 /// The slots of a full-grown chunk: 64 KiB.
 pub(crate) const FULL: usize = if cfg!(loom) { 2 } else { 2048 };
 
+/// The bytes of a full-grown chunk's slots.
+pub(super) const CHUNK_BYTES: u64 = (FULL * size_of::<Words>()) as u64;
+
 /// Full-grown chunks kept for the next recording when they are no longer needed: 16 MiB at most.
 const SPARE_CHUNKS: usize = 256;
 
@@ -279,7 +282,7 @@ impl Spares {
     }
 
     /// Bytes of all chunks that there are.
-    fn held(&self) -> u64 {
+    pub(super) fn held(&self) -> u64 {
         let freed = self.freed.load(Ordering::Relaxed);
         self.taken().saturating_sub(freed)
     }

@@ -1,7 +1,8 @@
 //! `fork`: the parent goes on as if nothing happened, the child starts clean.
 //!
 //! Only the forking thread exists in the child, so a lock that another thread held at that moment would never be
-//! released there. The handlers therefore take every lock before the fork and release it after, in both processes. In
+//! released there. The handlers therefore take every lock before the fork and release it after, in both processes. The
+//! exception is the lock of the thread that makes room, which may be writing to a disk: the child gets a new one. In
 //! the child they also close all windows, since the child's events belong to no session of the parent's, and make the
 //! thread register again, since it has a new number.
 

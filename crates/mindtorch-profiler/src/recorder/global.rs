@@ -274,6 +274,8 @@ pub(super) fn reset_after_fork(registry: &mut super::Registry) {
     GLOBAL.0.capture.store(0, crate::sync::Ordering::Relaxed);
     registry.windows.clear();
     registry.watched = Capture::NONE;
+    // A thread that does not exist here may have the turn. Leaked: nobody will ever unlock it.
+    std::mem::forget(std::mem::take(&mut registry.turn));
     // Leaked, not dropped: spans that were open at the fork may still be closed in the child. The memory is the parent's,
     // shared until it is written to, which it is not.
     std::mem::forget(std::mem::take(&mut registry.threads));

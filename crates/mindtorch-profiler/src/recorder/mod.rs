@@ -16,11 +16,15 @@ mod here;
 mod kept;
 mod local;
 mod losses;
+mod make_room;
 mod packing;
 mod record;
 mod registry;
+mod ring;
 mod role;
 mod slots;
+#[cfg(all(test, not(loom)))]
+mod spill_tests;
 mod spool;
 mod stored;
 mod window;
@@ -262,38 +266,17 @@ impl Recorder {
         window.map_or_else(Default::default, |window| (window.was_full(), window.losses.clone()))
     }
 
-    /// Brings all windows within their bounds. Threads that record do not wait for each other here, unless there is much
-    /// more than there may be: then they wait for the one that is making room.
-    #[cold]
-    fn make_room(&self) {
-        let Some(mut registry) = (if self.0.spares.is_far_over_mark() { Some(self.lock()) } else { self.try_lock() })
-        else {
-            return;
-        };
-        if !self.0.spares.is_over_mark() {
-            // Another thread has made room meanwhile.
-            return;
-        }
-        let taken = self.0.spares.taken();
-        let room = registry.make_room(|registry| self.cut(registry));
-        self.publish(registry.capture());
-        let unneeded = registry.prune();
-        drop(unneeded);
-        // What others took meanwhile is not room any more.
-        self.0.spares.set_mark(room, taken);
-    }
-
     /// Ends a window's hold on what was recorded.
     pub(crate) fn release_window(&self, id: WindowId) {
         let mut registry = self.lock();
         let Some(at) = registry.window(id) else { return };
-        registry.windows.remove(at);
+        let window = registry.windows.remove(at);
         self.publish(registry.capture());
         let unneeded = registry.prune();
         let _quiet = Quiet::new();
         drop(registry);
-        // Outside the lock: returning a long recording to the system takes a while.
-        drop(unneeded);
+        // Outside the lock: returning a long recording and its file to the system takes a while.
+        drop((window, unneeded));
     }
 
     fn publish(&self, capture: Capture) {

@@ -3,6 +3,7 @@
 use super::ThreadLog;
 use super::chunk::Chunk;
 use super::kept::KeptMemory;
+use super::make_room::Turn;
 use super::record::Head;
 use super::stored::Piece;
 use super::window::{CarriedSpan, Cut, Stream, Window, WindowId};
@@ -21,6 +22,8 @@ pub(super) struct Registry {
     /// What is collected by those who are not sessions.
     pub(super) watched: Capture,
     pub(super) kept: KeptMemory,
+    /// The right to bring windows within their bounds.
+    pub(super) turn: Turn,
 }
 
 #[derive(Debug)]
@@ -28,6 +31,14 @@ pub(super) struct ThreadEntry {
     pub(super) log: Arc<ThreadLog>,
     /// In order of position. The last one may have a successor that was not taken yet.
     pub(super) pieces: VecDeque<Piece>,
+}
+
+/// A chunk that a window could do without.
+pub(super) struct Candidate {
+    pub(super) ticks: u64,
+    pub(super) thread: usize,
+    pub(super) piece: usize,
+    pub(super) bytes: u64,
 }
 
 impl Registry {
@@ -59,6 +70,33 @@ impl Registry {
         self.take_successors();
         let current = self.threads.iter().filter_map(|thread| thread.pieces.back().and_then(Piece::resident));
         current.for_each(|chunk| chunk.leave());
+    }
+
+    /// The bytes of memory of the chunks that a window needs.
+    pub(super) fn resident_bytes(&self, window: usize) -> u64 {
+        self.in_memory(window).map(|(_, _, chunk)| chunk.memory_held() as u64).sum()
+    }
+
+    /// The chunks in memory that a window needs, with the indices of their thread and of their piece.
+    pub(super) fn in_memory(&self, window: usize) -> impl Iterator<Item = (usize, usize, &Arc<Chunk>)> {
+        let window = &self.windows[window];
+        self.threads.iter().enumerate().flat_map(move |(thread, entry)| {
+            let (from, to) = window.range(entry.log.serial);
+            let pieces = entry.pieces.iter().enumerate();
+            let needed = pieces.filter(move |(_, piece)| piece.base() < to && from < piece.end());
+            needed.filter_map(move |(at, piece)| Some((thread, at, piece.resident()?)))
+        })
+    }
+
+    /// What a window could do without, the oldest first.
+    pub(super) fn candidates(&self, window: usize) -> Vec<Candidate> {
+        let candidate = |(thread, piece, chunk): (usize, usize, &Arc<Chunk>)| {
+            let bytes = chunk.memory_held() as u64;
+            Candidate { ticks: first_ticks(chunk), thread, piece, bytes }
+        };
+        let mut candidates: Vec<_> = self.in_memory(window).map(candidate).collect();
+        candidates.sort_by_key(|candidate| candidate.ticks);
+        candidates
     }
 
     pub(super) fn take_successors(&mut self) {
@@ -149,4 +187,19 @@ pub(super) fn open_spans_in(chunk: &Chunk, position: u64, mut found: impl FnMut(
         }
         index += 1 + usize::from(head.is_detailed());
     }
+}
+
+/// When the first record of a chunk was made that says so.
+pub(super) fn first_ticks(chunk: &Chunk) -> u64 {
+    let slots = (chunk.end() - chunk.base()) as usize;
+    let mut index = 0;
+    while index < slots {
+        let [ticks, _, head, _] = chunk.read(index);
+        let head = Head::unpack(head);
+        if head.kind.tells_when() {
+            return ticks;
+        }
+        index += 1 + usize::from(head.is_detailed());
+    }
+    u64::MAX
 }

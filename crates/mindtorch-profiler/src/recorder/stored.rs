@@ -30,7 +30,7 @@ impl Piece {
     pub(crate) fn end(&self) -> u64 {
         match self {
             Self::Resident(chunk) => chunk.end(),
-            Self::Stored(chunk) => chunk.base + chunk.block.slots() as u64,
+            Self::Stored(chunk) => chunk.end(),
             Self::Loaded(chunk) => chunk.base + chunk.slots.len() as u64,
         }
     }
@@ -74,6 +74,15 @@ impl StoredChunk {
         let slots = (chunk.end() - chunk.base()) as usize;
         let words: Vec<Words> = (0..slots).map(|index| chunk.read(index)).collect();
         Ok(Self { block: file.write(&words)?, base: chunk.base() })
+    }
+
+    pub(super) fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// The position after the last slot.
+    pub(super) fn end(&self) -> u64 {
+        self.base + self.block.slots() as u64
     }
 
     pub(crate) fn read(&self) -> io::Result<Vec<Words>> {

@@ -157,8 +157,15 @@ impl SessionBuilder {
     /// # Errors
     /// If no file can be made there.
     pub fn spill_dir(mut self, directory: impl AsRef<Path>) -> Result<Self, Error> {
-        self.settings.bound.file = Some(SpillFile::temporary(Some(directory.as_ref()))?);
+        self.settings.bound.file = Some(SpillFile::temporary(directory.as_ref())?);
         Ok(self)
+    }
+
+    /// Spills to this file.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn spill_to(mut self, file: SpillFile) -> Self {
+        self.settings.bound.file = Some(file);
+        self
     }
 
     /// Records to files in a directory of their own inside this one, which is made if only it is missing. They outlive the

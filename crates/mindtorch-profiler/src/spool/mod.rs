@@ -47,5 +47,7 @@ pub use reader::{read, sessions};
 #[doc(hidden)]
 pub use records::{record_heads, record_length};
 pub use settings::{SpoolScope, SpoolSettings};
+#[cfg(all(test, not(loom)))]
+pub(crate) use spill::Storage;
 pub use spill::{SpillFile, SpilledBlock};
 pub use writer::{HeldSpool, Spool};

@@ -20,9 +20,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Clone, Debug)]
 pub struct SpillFile(Arc<Shared>);
 
+/// The storage of a [`SpillFile`]: a file, or a double in tests.
+pub(crate) trait Storage: std::fmt::Debug + Send + Sync {
+    /// See [`FileExt::write_all_at`].
+    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+
+    /// See [`FileExt::read_exact_at`].
+    fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
+}
+
+impl Storage for File {
+    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        FileExt::write_all_at(self, bytes, offset)
+    }
+
+    fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        FileExt::read_exact_at(self, bytes, offset)
+    }
+}
+
 #[derive(Debug)]
 struct Shared {
-    file: File,
+    file: Box<dyn Storage>,
     directory: PathBuf,
     /// A forked child has the same file, in which it must not write.
     pid: u32,
@@ -47,21 +66,19 @@ pub struct SpilledBlock {
 }
 
 impl SpillFile {
-    /// A file without a name in `dir`, or where the system keeps temporary files.
+    /// A file without a name in this directory.
     ///
     /// # Errors
     /// When the system refuses.
-    pub fn temporary(dir: Option<&Path>) -> Result<Self, Error> {
+    pub fn temporary(dir: &Path) -> Result<Self, Error> {
         let _quiet = Quiet::new();
-        let usual = std::env::temp_dir();
-        let dir = dir.unwrap_or(&usual);
         let file = tempfile::tempfile_in(dir).map_err(|error| Error::file("create a temporary file in", dir, error))?;
-        Ok(Self(Arc::new(Shared {
-            file,
-            directory: dir.to_owned(),
-            pid: std::process::id(),
-            places: Mutex::default(),
-        })))
+        Ok(Self::new(Box::new(file), dir))
+    }
+
+    pub(crate) fn new(file: Box<dyn Storage>, directory: &Path) -> Self {
+        let (directory, pid) = (directory.to_owned(), std::process::id());
+        Self(Arc::new(Shared { file, directory, pid, places: Mutex::default() }))
     }
 
     /// Stores the slots of a chunk, 2048 at most.
@@ -159,7 +176,7 @@ mod tests {
 
     #[test]
     fn what_was_spilled_comes_back_and_its_place_is_used_again() {
-        let spill = SpillFile::temporary(None).unwrap();
+        let spill = SpillFile::temporary(&std::env::temp_dir()).unwrap();
         let contents = [slots(1, BLOCK_SLOTS), slots(2, 3), slots(3, 0)];
         let blocks = contents.each_ref().map(|slots| spill.write(slots).unwrap());
         assert_eq!(blocks.each_ref().map(|block| block.read().unwrap()), contents);
@@ -174,7 +191,8 @@ mod tests {
 
     #[test]
     fn a_change_is_noticed_also_of_an_end() {
-        let spill = SpillFile::temporary(None).unwrap();
+        let file = tempfile::tempfile().unwrap();
+        let spill = SpillFile::new(Box::new(file.try_clone().unwrap()), Path::new(""));
         let block = spill.write(&slots(1, 4)).unwrap();
         spill.0.file.write_all_at(&[9], 2 * SLOT_BYTES as u64 + 8).unwrap();
         let error = block.read().unwrap_err();
@@ -182,13 +200,13 @@ mod tests {
             (error.kind(), error.to_string()),
             (io::ErrorKind::InvalidData, "what was spilled at byte 0 has changed since".into())
         );
-        spill.0.file.set_len(40).unwrap();
+        file.set_len(40).unwrap();
         assert_eq!(block.read().unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
 
     #[test]
     fn another_process_does_not_write() {
-        let SpillFile(shared) = SpillFile::temporary(None).unwrap();
+        let SpillFile(shared) = SpillFile::temporary(&std::env::temp_dir()).unwrap();
         let shared = Shared { pid: shared.pid + 1, ..Arc::into_inner(shared).unwrap() };
         let error = SpillFile(Arc::new(shared)).write(&slots(1, 1)).unwrap_err();
         assert_eq!(error.to_string(), "the file is the parent process's");
@@ -196,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_directory_that_cannot_be_used_is_named() {
-        let error = SpillFile::temporary(Some(Path::new("/nowhere/at/all"))).unwrap_err().to_string();
+        let error = SpillFile::temporary(Path::new("/nowhere/at/all")).unwrap_err().to_string();
         assert!(error.starts_with("cannot create a temporary file in /nowhere/at/all: "), "{error}");
     }
 }
