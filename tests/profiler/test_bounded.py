@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from typing import TYPE_CHECKING
 
 import pytest
 
 import mindtorch_v2 as torch
-from mindtorch_v2.profiler import Trace, profile, record_function
+from mindtorch_v2.profiler import Trace, _warnings, profile, record_function
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from mindtorch_v2.autograd.profiler_util import EventList
 
 MIB = 1 << 20
+SHARED_MEMORY = "/dev/shm"
+"""A tmpfs on Linux."""
 MANY = 60_000
 """Scopes that take more than 1 MiB, of 32 bytes each."""
 
@@ -40,6 +43,8 @@ def test_what_spills_is_all_there(tmp_path: Path) -> None:
     prof = profile(max_bytes=MIB, spill_dir=tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        # Temporary files are in memory on some machines.
+        warnings.filterwarnings("ignore", message="The profiler's spill_dir does not save memory")
         record(prof)
     assert list(tmp_path.iterdir()) == []
     assert [(row.key, row.count) for row in prof.key_averages()] == [("scope", MANY)]
@@ -47,6 +52,22 @@ def test_what_spills_is_all_there(tmp_path: Path) -> None:
     assert starts == sorted(starts)
     assert len(starts) == MANY
     assert stats(prof).dropped_events == {}
+
+
+@pytest.mark.skipif(not os.path.isdir(SHARED_MEMORY), reason="needs a directory that is in memory")  # noqa: PTH112
+def test_a_spill_dir_in_memory_is_used_with_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_warnings, "_shown", set())
+    message = (
+        r"spill_dir does not save memory: /dev/shm is in memory \(tmpfs\): .* Give spill_dir a directory on a disk\."
+    )
+    first = profile(max_bytes=MIB, spill_dir=SHARED_MEMORY)
+    with pytest.warns(UserWarning, match=message) as caught:
+        record(first)
+    assert [warning.filename for warning in caught] == [__file__]
+    assert len(first.events()) == MANY
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        record(profile(max_bytes=MIB, spill_dir=SHARED_MEMORY), 5)
 
 
 def test_a_ring_counts_what_it_drops_everywhere_it_should(tmp_path: Path) -> None:
@@ -97,9 +118,11 @@ def test_the_warning_comes_at_the_step_after(recwarn: pytest.WarningsRecorder) -
             assert len(recwarn) == 1
 
 
-def test_operators_and_memory_spill_too() -> None:
+@pytest.mark.filterwarnings("ignore:The profiler's spill_dir does not save memory")
+def test_operators_and_memory_spill_too(tmp_path: Path) -> None:
     a = torch.ones(4, 4)
-    with profile(max_bytes=MIB, record_shapes=True, profile_memory=True) as prof, profile(profile_memory=True) as other:
+    bounded = profile(max_bytes=MIB, record_shapes=True, profile_memory=True, spill_dir=tmp_path)
+    with bounded as prof, profile(profile_memory=True) as other:
         for _ in range(20_000):
             a + a
     with_bound, without = prof.key_averages(), other.key_averages()

@@ -7,7 +7,7 @@ use mindtorch_profiler::{
     Capture, Device, ManualClock, Memory, MemoryRole, Name, Recorder, Session, SessionBuilder, SpanArgs, SpanKind,
     SpanToken, Stack, ThreadWriter, Trace, WhenFull,
 };
-use support::in_own_process;
+use support::{in_own_process, in_own_process_with};
 
 const MIB: u64 = 1 << 20;
 /// Events of 32 bytes that fill 8 MiB.
@@ -28,7 +28,8 @@ impl Program {
     }
 
     fn session(&self, when_full: WhenFull) -> SessionBuilder {
-        Session::builder().on(&self.recorder).max_bytes(MIB).when_full(when_full).profile_memory(true)
+        let session = Session::builder().on(&self.recorder).max_bytes(MIB).when_full(when_full).profile_memory(true);
+        if when_full == WhenFull::Spill { spilling_anywhere(session) } else { session }
     }
 
     fn begin(&self, thread: &mut ThreadWriter, name: &str) -> SpanToken {
@@ -50,6 +51,11 @@ impl Program {
             token.into_iter().for_each(|token| thread.end(token));
         }
     }
+}
+
+/// Lets a session spill to a given directory, which is used even if it is in memory on the machine that runs the tests.
+fn spilling_anywhere(session: SessionBuilder) -> SessionBuilder {
+    session.spill_dir(std::env::temp_dir()).unwrap()
 }
 
 /// The start of each span.
@@ -233,7 +239,7 @@ fn many_threads_spill_at_once() {
     const THREADS: usize = 8;
     const EVENTS: usize = 40_000;
     in_own_process("many_threads_spill_at_once", || {
-        let session = Session::builder().max_bytes(MIB).start();
+        let session = spilling_anywhere(Session::builder().max_bytes(MIB)).start();
         std::thread::scope(|scope| {
             for _ in 0..THREADS {
                 scope.spawn(|| {
@@ -297,7 +303,7 @@ fn what_a_ring_drops_while_it_is_paused_is_counted() {
 fn what_is_made_of_a_large_recording_is_no_larger_in_memory() {
     in_own_process("what_is_made_of_a_large_recording_is_no_larger_in_memory", || {
         const EVENTS: usize = 4 << 20;
-        let session = Session::builder().max_bytes(4 * MIB).start();
+        let session = spilling_anywhere(Session::builder().max_bytes(4 * MIB)).start();
         for _ in 0..EVENTS / 2 {
             let _outer = mindtorch_profiler::record_function!("outer");
             let _inner = mindtorch_profiler::record_function!("inner");
@@ -349,4 +355,56 @@ fn limit_files_to(bytes: u64) {
 fn a_directory_that_is_not_there_is_an_error_with_its_name() {
     let error = Session::builder().spill_dir("/no/such/directory").unwrap_err().to_string();
     assert!(error.starts_with("cannot create a temporary file in /no/such/directory: "), "{error}");
+}
+
+/// Returns the directories of the files without names that this process has open.
+#[cfg(target_os = "linux")]
+fn directories_of_open_temporary_files() -> Vec<std::path::PathBuf> {
+    let open =
+        std::fs::read_dir("/proc/self/fd").unwrap().filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+    let deleted = open.filter(|path| path.to_string_lossy().ends_with(" (deleted)"));
+    deleted.filter_map(|path| path.parent().map(std::path::Path::to_owned)).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_recording_does_not_spill_to_memory_by_default() {
+    const TEST: &str = "a_recording_does_not_spill_to_memory_by_default";
+    // A tmpfs, or missing.
+    in_own_process_with(TEST, &[("TMPDIR", Some("/dev/shm"))], || {
+        let program = Program::new();
+        let mut thread = program.recorder.thread(1, None);
+        let session = Session::builder().on(&program.recorder).max_bytes(MIB).start();
+        program.record(&mut thread, 0..MANY);
+        assert!(session.was_full());
+        let directories = directories_of_open_temporary_files();
+        assert!(directories.iter().all(|directory| !directory.starts_with("/dev/shm")), "{directories:?}");
+        assert_eq!(session.spill_trouble(), None);
+        let trace = session.stop();
+        // The fallback may be in memory as well. Then the recording has ended.
+        if directories.iter().any(|directory| directory == std::path::Path::new("/var/tmp")) {
+            assert_eq!((trace.span_count(), trace.lost_events(), &trace.losses().stopped), (MANY, 0, &None));
+        } else {
+            let why = trace.losses().stopped.as_deref().expect("it stopped");
+            assert!(why.contains("cannot spill: /dev/shm is in memory (tmpfs); "), "{why}");
+        }
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_given_directory_in_memory_is_used_with_a_warning() {
+    let directory = std::path::Path::new("/dev/shm");
+    if !directory.is_dir() {
+        return;
+    }
+    let program = Program::new();
+    let mut thread = program.recorder.thread(1, None);
+    let session = program.session(WhenFull::Spill).spill_dir(directory).unwrap().start();
+    let warning = session.spill_trouble().expect("it is in memory");
+    assert!(warning.starts_with("/dev/shm is in memory (tmpfs): "), "{warning}");
+    program.record(&mut thread, 0..MANY);
+    assert!(session.was_full());
+    let trace = session.stop();
+    assert_eq!((trace.span_count(), trace.lost_events(), &trace.losses().stopped), (MANY, 0, &None));
 }

@@ -30,7 +30,7 @@ from mindtorch_v2.profiler._activity_types import engine_types
 from mindtorch_v2.profiler._bound import Bound
 from mindtorch_v2.profiler._configs import _ExperimentalConfig
 from mindtorch_v2.profiler._errors import NotStartedError
-from mindtorch_v2.profiler._warnings import warn_user
+from mindtorch_v2.profiler._warnings import warn_once, warn_user
 from mindtorch_v2.profiler.activities import (
     ProfilerActivity,
     device_name,
@@ -226,7 +226,7 @@ class profile(ProfileResults):
         activities = self.kineto_activities
         device = ProfilerActivity.NPU in activities and self.activity_filters.get(ProfilerActivity.NPU) != []
         _torch.attach()
-        return Session(
+        session = Session(
             cpu=ProfilerActivity.CPU in activities,
             device=device,
             record_shapes=bool(self.record_shapes),
@@ -243,6 +243,9 @@ class profile(ProfileResults):
             spill_dir=self.bound.spill_dir,
             spool_dir=self.bound.spool_dir,
         )
+        if (trouble := session.spill_trouble()) is not None:
+            warn_once(f"The profiler's spill_dir does not save memory: {trouble}.")
+        return session
 
     def _start_cuda(self) -> bool:
         """Have PyTorch's GPUs, if it has any, tell what they do; say whether they will."""

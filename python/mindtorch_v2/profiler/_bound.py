@@ -20,7 +20,8 @@ class Bound:
         max_bytes: at least 1 MiB; None is an eighth of the memory that the process may use, and no more than 2 GiB. The
             process may use the machine's memory, or less if a control group limits it, as in a container.
         when_full: what happens then: ``"spill"``, ``"ring"`` or ``"stop"``.
-        spill_dir: the directory of the file to spill to; None is the system's for temporary files.
+        spill_dir: the directory of the file to spill to; None is the system's for temporary files, or ``/var/tmp`` if
+            that one is in memory.
         spool_dir: the directory of the files to record to, which outlive the process; None is memory.
     """
 

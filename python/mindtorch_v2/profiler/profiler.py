@@ -105,7 +105,9 @@ class profile(_KinetoProfile):
             with a warning when that is reached.
         when_full: what happens then. ``"spill"``: its oldest parts go to a file without a name, and come back when
             they are needed. ``"ring"``: they are dropped, and counted. ``"stop"``: recording ends, with a warning.
-        spill_dir: the directory of that file, instead of the system's for temporary files.
+        spill_dir: the directory of that file. None is the system's for temporary files, or ``/var/tmp`` if that one is
+            in memory (``tmpfs``); if both are, the recording ends instead. One that is given and in memory is used,
+            with a warning.
         spool_dir: a directory to record to instead of memory, in files that outlive the process, however it ends:
             ``python -m mindtorch_v2.profiler recover`` reads them. They are removed with what was recorded, once that
             has been stopped and is let go. One profiler of a process at a time can have them.

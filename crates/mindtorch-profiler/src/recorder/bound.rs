@@ -2,7 +2,7 @@
 
 use super::available_memory::available_memory;
 use super::chunk::CHUNK_BYTES;
-use crate::spool::SpillFile;
+use crate::spool::{SpillFile, spill_directories, temporary_file_on_disk};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -26,15 +26,20 @@ pub(crate) struct Bound {
     pub(crate) when_full: WhenFull,
     /// The file to spill to, once there is one. A caller that gives a directory has it from the start.
     pub(crate) file: Option<SpillFile>,
+    /// Where the file may be made if no directory was given: in the first of these that is on a disk and can be written.
+    pub(crate) directories: Vec<PathBuf>,
 }
 
 impl Bound {
     /// The least that a window can be asked to stay within.
     pub(crate) const LEAST: u64 = if cfg!(loom) { 1 } else { 1 << 20 };
 
-    /// Where what does not fit into memory goes.
-    pub(crate) fn directory(&self) -> PathBuf {
-        self.file.as_ref().map_or_else(std::env::temp_dir, |file| file.directory().to_owned())
+    /// Returns the directory for what does not fit into memory, or `None` if there is none on a disk.
+    pub(crate) fn directory(&self) -> Option<PathBuf> {
+        match &self.file {
+            Some(file) => Some(file.directory().to_owned()),
+            None => temporary_file_on_disk(&self.directories).ok().map(|(_, directory)| directory.to_owned()),
+        }
     }
 
     /// How much is freed at a time: enough that it is not done at every turn, and no more than a small part.
@@ -47,7 +52,7 @@ impl Default for Bound {
     /// An eighth of the memory that the process may use, at most 2 GiB: 64 million events.
     fn default() -> Self {
         static MAX_BYTES: LazyLock<u64> = LazyLock::new(|| default_bytes(available_memory(Path::new("/"))));
-        Self { max_bytes: *MAX_BYTES, when_full: WhenFull::Spill, file: None }
+        Self { max_bytes: *MAX_BYTES, when_full: WhenFull::Spill, file: None, directories: spill_directories() }
     }
 }
 

@@ -15,6 +15,7 @@ use super::{Recorder, WhenFull};
 use crate::capture::Capture;
 use crate::spool::SpillFile;
 use crate::sync::{Arc, Mutex};
+use std::path::PathBuf;
 use std::sync::{PoisonError, TryLockError};
 
 /// The right to make room: a lock that is taken without the registry's, never after it. Fork handlers leave it alone, so that
@@ -42,6 +43,10 @@ enum FileWork {
 struct Spill {
     /// The file, if the window has one already.
     file: Option<SpillFile>,
+    /// Where the file may be made.
+    directories: Vec<PathBuf>,
+    /// The memory in bytes that the window has taken, and that it may take.
+    bytes: (u64, u64),
     /// The oldest first, with the serial numbers of their threads.
     chunks: Vec<(u32, Arc<Chunk>)>,
 }
@@ -110,7 +115,10 @@ impl Recorder {
         }
         let file = match spill.file {
             Some(file) => file,
-            None => SpillFile::temporary(&std::env::temp_dir()).map_err(|error| error.to_string())?,
+            None => SpillFile::on_disk(&spill.directories).map_err(|why| {
+                let (bytes, max_bytes) = spill.bytes;
+                format!("it has taken {bytes} bytes, of {max_bytes} that it may, and cannot spill: {why}")
+            })?,
         };
         let mut chunks = spill.chunks.into_iter();
         loop {
@@ -153,8 +161,9 @@ impl Registry {
         }
         match bound.when_full {
             WhenFull::Spill => {
-                let chunks = self.to_spill(at, bytes - bound.max_bytes + bound.slack());
-                Some(FileWork::Spill(Spill { file: bound.file.clone(), chunks }))
+                let (file, directories, max_bytes) = (bound.file.clone(), bound.directories.clone(), bound.max_bytes);
+                let chunks = self.to_spill(at, bytes - max_bytes + bound.slack());
+                Some(FileWork::Spill(Spill { file, directories, bytes: (bytes, max_bytes), chunks }))
             }
             WhenFull::Ring => {
                 let uncounted = self.uncounted(at, bytes - bound.max_bytes + bound.slack());

@@ -126,7 +126,7 @@ impl Program {
     fn gated_file(&self) -> SpillFile {
         let (gate, most_held) = (Arc::clone(&self.gate), Arc::clone(&self.most_held));
         let (file, recorder) = (tempfile::tempfile().unwrap(), self.recorder.clone());
-        SpillFile::new(Box::new(GatedFile { file, gate, recorder, most_held }), Path::new(""))
+        SpillFile::new(Box::new(GatedFile { file, gate, recorder, most_held }), Path::new(""), false)
     }
 
     fn session(&self, max_bytes: u64) -> SessionBuilder {
@@ -135,7 +135,7 @@ impl Program {
 
     /// A session of 1 MiB that spills to the gated file.
     fn spilling_session(&self) -> Session {
-        self.session(MIB).spill_to(self.gated_file()).start()
+        self.session(MIB).spill_to(Some(self.gated_file()), &[]).start()
     }
 
     /// Records spans without a duration, each at the next tick.
@@ -269,6 +269,23 @@ fn a_ring_counts_what_another_session_spilled_without_blocking_others() {
     let dropped = trace.losses().dropped.iter().find(|(thread, _)| *thread == 1).map_or(0, |(_, events)| *events);
     assert_eq!(kept.len() as u64 + dropped, 2 * MANY);
     assert!(kept.is_sorted() && kept.last() == Some(&(2 * MANY + 9)));
+}
+
+#[test]
+fn a_recording_ends_within_its_bound_if_it_could_spill_only_to_memory() {
+    let program = Program::new(Arc::default());
+    // A tmpfs, or missing.
+    let session = program.session(MIB).spill_to(None, &[Path::new("/dev/shm")]).start();
+    program.record(&mut program.recorder.thread(1, None), MANY);
+    assert!(session.was_full());
+    let recording = session.finish();
+    assert!(recording.memory_held() as u64 <= MIB + 2 * CHUNK, "{}", recording.memory_held());
+    let trace = recording.into_trace();
+    let kept = starts(&trace, 1);
+    assert!(kept.len() as u64 > MIB / 32 - 4096 && kept.iter().copied().eq(0..kept.len() as u64), "{}", kept.len());
+    let why = trace.losses().stopped.as_deref().expect("it stopped");
+    assert!(why.contains("of 1048576 that it may, and cannot spill: ") && why.contains("/dev/shm"), "{why}");
+    assert!(trace.memory_held() > kept.len() * 16, "the trace is not in files either");
 }
 
 #[cfg(unix)]

@@ -146,13 +146,14 @@ impl SessionBuilder {
         self
     }
 
-    /// What happens then; by default its oldest parts go to a file without a name among the system's temporary files.
+    /// What happens then; by default its oldest parts go to a file without a name among the system's temporary files, or in
+    /// `/var/tmp` if these are in memory (`tmpfs`). If no directory on a disk can be written, the recording ends instead.
     pub fn when_full(mut self, when_full: WhenFull) -> Self {
         self.settings.bound.when_full = when_full;
         self
     }
 
-    /// Puts that file, which has no name, into this directory.
+    /// Puts that file, which has no name, into this directory. [`Session::spill_trouble`] warns if it is in memory.
     ///
     /// # Errors
     /// If no file can be made there.
@@ -161,10 +162,11 @@ impl SessionBuilder {
         Ok(self)
     }
 
-    /// Spills to this file.
+    /// Spills to this file, or to one in the first of these directories that is on a disk.
     #[cfg(all(test, not(loom)))]
-    pub(crate) fn spill_to(mut self, file: SpillFile) -> Self {
-        self.settings.bound.file = Some(file);
+    pub(crate) fn spill_to(mut self, file: Option<SpillFile>, directories: &[&Path]) -> Self {
+        let directories = directories.iter().copied().map(Path::to_owned).collect();
+        self.settings.bound = Bound { file, directories, ..self.settings.bound };
         self
     }
 

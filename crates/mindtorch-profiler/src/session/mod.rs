@@ -145,11 +145,13 @@ pub(crate) struct WindowContents {
 }
 
 impl WindowContents {
-    /// Where a trace of this goes. A recording that is larger than the memory it may take has a trace that is, too.
+    /// Where a trace of this goes. A recording that is larger than the memory it may take has a trace that is, too: it goes to
+    /// files, unless no directory on a disk is known.
     pub(crate) fn store(&self) -> Store {
         let slots: u64 = self.streams.iter().map(Stream::slots).sum();
         let bound = &self.settings.bound;
-        if slots * SLOT_BYTES <= bound.max_bytes { Store::default() } else { Store::files_in(&bound.directory()) }
+        let directory = if slots * SLOT_BYTES <= bound.max_bytes { None } else { bound.directory() };
+        directory.map_or_else(Store::default, |directory| Store::files_in(&directory))
     }
 }
 
@@ -358,6 +360,17 @@ impl Session {
     /// Why what it records no longer outlives the process, if it should.
     pub fn spool_trouble(&self) -> Option<String> {
         self.spool.as_ref().and_then(SessionSpool::trouble)
+    }
+
+    /// Returns a warning if the directory of [`SessionBuilder::spill_dir`] is in memory (`tmpfs`), so that the parts of the
+    /// recording that are spilled to it still take memory.
+    pub fn spill_trouble(&self) -> Option<String> {
+        let file = self.settings.bound.file.as_ref().filter(|file| file.is_in_memory())?;
+        let directory = file.directory().display();
+        Some(format!(
+            "{directory} is in memory (tmpfs): what is spilled there still takes memory, beside max_bytes. Give spill_dir a \
+             directory on a disk"
+        ))
     }
 
     /// `None` in a forked child, where the parent's sessions are over; another thread may have held the lock when the

@@ -177,6 +177,30 @@ fn write_zeros(file: &File, offset: u64, bytes: usize) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether a file or an open directory is on a file system that is in memory (`tmpfs` or `ramfs`).
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[allow(clippy::unnecessary_cast, reason = "the type of `f_type` differs between architectures")]
+pub(super) fn is_in_memory(file: &File) -> bool {
+    // From linux/magic.h.
+    const RAMFS_MAGIC: i64 = 0x8584_58f6;
+    const TMPFS_MAGIC: i64 = 0x0102_1994;
+    let mut status = std::mem::MaybeUninit::<libc::statfs>::uninit();
+    // SAFETY: the descriptor is open, and the place for the answer is good.
+    if unsafe { libc::fstatfs(file.as_raw_fd(), status.as_mut_ptr()) } != 0 {
+        return false;
+    }
+    // SAFETY: the call has succeeded, so that it has filled in the answer.
+    let kind = unsafe { status.assume_init() }.f_type as i64;
+    // A sign extension on 32-bit systems does not matter.
+    matches!(kind & 0xffff_ffff, RAMFS_MAGIC | TMPFS_MAGIC)
+}
+
+/// Other systems do not tell.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(super) fn is_in_memory(_: &File) -> bool {
+    false
+}
+
 /// The size that the files of this process may grow to. A write beyond it ends the process by a signal, unless it ignores
 /// that.
 pub(super) fn file_size_limit() -> u64 {

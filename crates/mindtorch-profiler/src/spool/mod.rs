@@ -27,6 +27,7 @@ mod reader;
 mod records;
 mod settings;
 mod spill;
+mod spill_directory;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod writer;
@@ -50,4 +51,5 @@ pub use settings::{SpoolScope, SpoolSettings};
 #[cfg(all(test, not(loom)))]
 pub(crate) use spill::Storage;
 pub use spill::{SpillFile, SpilledBlock};
+pub(crate) use spill_directory::{spill_directories, temporary_file_on_disk};
 pub use writer::{HeldSpool, Spool};

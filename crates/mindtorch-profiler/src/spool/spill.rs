@@ -5,8 +5,9 @@
 
 use super::checksum;
 use super::layout::{BLOCK_SLOTS, PIECE, SLOT_BYTES};
-use super::mapping::file_size_limit;
+use super::mapping::{file_size_limit, is_in_memory};
 use super::records::words_of;
+use super::spill_directory::temporary_file_on_disk;
 use crate::error::Error;
 use crate::quiet::Quiet;
 use crate::recorder::Words;
@@ -43,6 +44,8 @@ impl Storage for File {
 struct Shared {
     file: Box<dyn Storage>,
     directory: PathBuf,
+    /// Whether the file takes memory as it grows, because its file system is in memory.
+    is_in_memory: bool,
     /// A forked child has the same file, in which it must not write.
     pid: u32,
     places: Mutex<Places>,
@@ -73,12 +76,23 @@ impl SpillFile {
     pub fn temporary(dir: &Path) -> Result<Self, Error> {
         let _quiet = Quiet::new();
         let file = tempfile::tempfile_in(dir).map_err(|error| Error::file("create a temporary file in", dir, error))?;
-        Ok(Self::new(Box::new(file), dir))
+        let is_in_memory = is_in_memory(&file);
+        Ok(Self::new(Box::new(file), dir, is_in_memory))
     }
 
-    pub(crate) fn new(file: Box<dyn Storage>, directory: &Path) -> Self {
+    /// A file without a name in the first of these directories that is on a disk and can be written.
+    ///
+    /// # Errors
+    /// The reason, if there is none.
+    pub(crate) fn on_disk(dirs: &[PathBuf]) -> Result<Self, String> {
+        let _quiet = Quiet::new();
+        let (file, dir) = temporary_file_on_disk(dirs)?;
+        Ok(Self::new(Box::new(file), dir, false))
+    }
+
+    pub(crate) fn new(file: Box<dyn Storage>, directory: &Path, is_in_memory: bool) -> Self {
         let (directory, pid) = (directory.to_owned(), std::process::id());
-        Self(Arc::new(Shared { file, directory, pid, places: Mutex::default() }))
+        Self(Arc::new(Shared { file, directory, is_in_memory, pid, places: Mutex::default() }))
     }
 
     /// Stores the slots of a chunk, 2048 at most.
@@ -109,6 +123,11 @@ impl SpillFile {
     /// Where it is, without a name.
     pub fn directory(&self) -> &Path {
         &self.0.directory
+    }
+
+    /// Whether the file takes memory as it grows.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.0.is_in_memory
     }
 
     /// The locks of a forked child's parent may be held for ever.
@@ -192,7 +211,7 @@ mod tests {
     #[test]
     fn a_change_is_noticed_also_of_an_end() {
         let file = tempfile::tempfile().unwrap();
-        let spill = SpillFile::new(Box::new(file.try_clone().unwrap()), Path::new(""));
+        let spill = SpillFile::new(Box::new(file.try_clone().unwrap()), Path::new(""), false);
         let block = spill.write(&slots(1, 4)).unwrap();
         spill.0.file.write_all_at(&[9], 2 * SLOT_BYTES as u64 + 8).unwrap();
         let error = block.read().unwrap_err();

@@ -207,6 +207,15 @@ impl Session {
         self.with_state(py, spool).flatten()
     }
 
+    /// A warning if the directory to spill to is in memory.
+    fn spill_trouble(&self, py: Python<'_>) -> Option<String> {
+        let trouble = |state: &mut State| match state {
+            State::Running(session) => session.spill_trouble(),
+            State::Ended(_) | State::Built(..) | State::Lost => None,
+        };
+        self.with_state(py, trouble).flatten()
+    }
+
     /// Stops or resumes the collection of activities. False if the session is over.
     fn toggle(&self, py: Python<'_>, enable: bool, cpu: bool, device: bool) -> bool {
         self.wait_for_devices(py);
