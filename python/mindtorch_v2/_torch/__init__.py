@@ -52,11 +52,12 @@ def attach_to(torch: Any) -> None:
     """Record this PyTorch from now on, or say once why that cannot be."""
     if id(torch) in _refused or not _is_pytorch(torch):
         return
-    from mindtorch_v2._torch._build import BuildError, library_for  # noqa: PLC0415 (few need it)
+    from mindtorch_v2._torch._build import load_library  # noqa: PLC0415 (few need it)
+    from mindtorch_v2._torch._cache import BuildError  # noqa: PLC0415
     from mindtorch_v2._torch._canary import CanaryError, check  # noqa: PLC0415
 
     try:
-        _core._load_torch_bridge(library_for(torch), torch.__version__)
+        load_library(torch, lambda library: _core._load_torch_bridge(library, torch.__version__))
         check(torch)
         _core._trust_torch_bridge()
         _meet(torch)

@@ -7,12 +7,16 @@ import os
 import platform
 import shlex
 import shutil
-import stat
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
-from typing import Any
+
+from mindtorch_v2._torch._cache import BuildError, Cache, identity_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
 
 _SOURCE = Path(__file__).parent / "shim" / "shim.cpp"
 # What in the source takes PyTorch's private members.
@@ -21,8 +25,27 @@ _REACH = "Reach"
 _LAST_LINES = 12
 
 
-class BuildError(Exception):
-    """The library cannot be built."""
+def load_library(torch: Any, load: Callable[[Path], None]) -> None:
+    """Load the library for this PyTorch. It is built if it is not in the cache, or does not load from there.
+
+    Raises:
+        BuildError: there is no compiler, it fails, or there is no place for the library.
+        ImportError: ``load`` has raised it for a library that was just built.
+    """
+    cache = Cache()
+    library, is_new = _find_or_build(torch, _SOURCE, cache)
+    identity = identity_of(library)
+    try:
+        load(library)
+    except ImportError:
+        if is_new:
+            raise
+    else:
+        return
+    # It may have been built on another machine that has the same home directory.
+    cache.discard(library, identity)
+    library, _ = _find_or_build(torch, _SOURCE, cache)
+    load(library)
 
 
 def library_for(torch: Any, source: Path = _SOURCE) -> Path:
@@ -32,36 +55,50 @@ def library_for(torch: Any, source: Path = _SOURCE) -> Path:
     misread in silence.
 
     Raises:
-        BuildError: there is no compiler, or it fails.
+        BuildError: there is no compiler, it fails, or there is no place for the library.
     """
-    libraries = {_place(torch, source, command): command for command in _commands(torch, source)}
-    built = next((library for library in libraries if library.exists()), None)
-    return built or _build(torch, libraries)
+    library, _ = _find_or_build(torch, source, Cache())
+    return library
 
 
-def _place(torch: Any, source: Path, command: list[str]) -> Path:
-    """Return where the library is that the command builds."""
+def _find_or_build(torch: Any, source: Path, cache: Cache) -> tuple[Path, bool]:
+    """Return the library, and whether this call has built it. Of many processes that need it, one builds."""
+    commands = {_name(torch, source, command): command for command in _commands(torch, source)}
+    found = _find(cache, commands)
+    if found is not None:
+        return found, False
+    with cache.lock():
+        found = _find(cache, commands)
+        if found is not None:
+            return found, False
+        return _build(torch, cache, commands), True
+
+
+def _find(cache: Cache, names: Iterable[str]) -> Path | None:
+    return next((library for name in names if (library := cache.find(name)) is not None), None)
+
+
+def _name(torch: Any, source: Path, command: list[str]) -> str:
+    """Return the name in the cache of the library that the command builds."""
     build = "\0".join([torch.__version__, str(torch.version.git_version), platform.machine(), *command])
     files = b"\0".join(file.read_bytes() for file in [source, *sorted(source.parent.glob("*.h"))])
     key = hashlib.sha256(files + build.encode()).hexdigest()[:16]
-    return _cache() / f"torch-{torch.__version__}-{key}.so"
+    return f"torch-{torch.__version__}-{key}"
 
 
-def _build(torch: Any, libraries: dict[Path, list[str]]) -> Path:
+def _build(torch: Any, cache: Cache, commands: dict[str, list[str]]) -> Path:
     """Build the first library, or the second if PyTorch does not have what that needs."""
     # Building takes seconds, which should not be a riddle. A daemon may have nowhere to say it.
     if sys.stderr is not None:
         sys.stderr.write(f"mindtorch_v2: building what records PyTorch {torch.__version__}, this once\n")
-    (best, command), (plain, plain_command) = libraries.items()
+    (best, command), (plain, plain_command) = commands.items()
     try:
-        _compile(command, best)
+        return cache.add(best, lambda path: _compile(command, path))
     except BuildError as error:
         # What fails for another reason may not fail the next time.
         if _REACH not in str(error):
             raise
-        _compile(plain_command, plain)
-        return plain
-    return best
+        return cache.add(plain, lambda path: _compile(plain_command, path))
 
 
 def _commands(torch: Any, source: Path) -> list[list[str]]:
@@ -101,30 +138,8 @@ def _compiler() -> list[str]:
     raise BuildError(f"there is no C++ compiler ({', '.join(names)}). Install one, or say where it is in CXX")
 
 
-def _cache() -> Path:
-    """Return a directory that only this user can write to: what is in it is loaded."""
-    try:
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-        cache = Path(base) / "mindtorch_v2"
-        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = cache.stat()
-    except (OSError, RuntimeError) as error:  # the latter of a user without a home
-        raise BuildError(f"there is no place for what is built: {error}. Say where, in XDG_CACHE_HOME") from error
-    if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise BuildError(f"{cache} can be written to by others, so that nothing is loaded from there")
-    return cache
-
-
 def _compile(command: list[str], library: Path) -> None:
-    # Another process may build the same: each its own, and the last one's stays.
-    handle, built = tempfile.mkstemp(dir=library.parent, prefix=library.stem, suffix=".part")
-    os.close(handle)
-    try:
-        done = subprocess.run([*command, "-o", built], capture_output=True, text=True, check=False)  # noqa: S603
-        if done.returncode != 0:
-            said = "\n".join(done.stderr.splitlines()[-_LAST_LINES:])
-            raise BuildError(f"{command[0]} cannot build what records it:\n{said}")
-        Path(built).chmod(0o700)
-        Path(built).replace(library)
-    finally:
-        Path(built).unlink(missing_ok=True)
+    done = subprocess.run([*command, "-o", str(library)], capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode != 0:
+        said = "\n".join(done.stderr.splitlines()[-_LAST_LINES:])
+        raise BuildError(f"{command[0]} cannot build what records it:\n{said}")

@@ -164,12 +164,11 @@ def test_one_that_misreads(tmp_path: Path) -> None:
     assert right in source
     inputs.write_text(source.replace(right, "at::kStrided ? impl->sizes()"))
     program = """
-    import functools
     import sys
     from pathlib import Path
     import torch
     from mindtorch_v2._torch import _build
-    _build.library_for = functools.partial(_build.library_for, source=Path(sys.argv[1]))
+    _build._SOURCE = Path(sys.argv[1])
     """
     output, said = run(dedent(program) + SHOW + SHOW, broken / "shim.cpp", XDG_CACHE_HOME=str(tmp_path / "cache"))
     assert output == UNSEEN * 2
