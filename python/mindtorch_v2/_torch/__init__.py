@@ -6,11 +6,12 @@ has its operators, scopes and memory in the recording; ``MINDTORCH_TORCH=0`` in 
 
 from __future__ import annotations
 
+import _thread  # not threading, which takes longer to import than this package
 import os
 import sys
 
 from mindtorch_v2 import _core
-from mindtorch_v2._torch._hook import watch_imports
+from mindtorch_v2._torch._hook import imported, is_being_imported, stop_watching, watch_import_of, watch_imports
 from mindtorch_v2._torch._program import tell as tell
 
 TYPE_CHECKING = False
@@ -20,11 +21,22 @@ if TYPE_CHECKING:
 
 # PyTorch modules that could not be attached to, of which the user was told.
 _refused: set[int] = set()
+# Held while one thread attaches: others wait, so that what they record next has PyTorch in it.
+_attaching = _thread.RLock()
+
+
+def _forget_other_threads() -> None:
+    """Replace the lock in a child process, where a thread that held it does not run."""
+    global _attaching  # noqa: PLW0603 (there is one lock)
+    _attaching = _thread.RLock()
+
+
+os.register_at_fork(after_in_child=_forget_other_threads)
 
 
 def with_cuda() -> Any | None:
     """Return PyTorch, if it is imported, is to be recorded, and has a GPU."""
-    if "torch" not in sys.modules:
+    if imported("torch") is None:
         return None
     from mindtorch_v2._torch._cuda import pytorch  # noqa: PLC0415 (few need it)
 
@@ -32,14 +44,20 @@ def with_cuda() -> Any | None:
 
 
 def attach() -> None:
-    """Record PyTorch from now on, if it is there; else when it is imported."""
+    """Record PyTorch from now on, if it is there; else when its import has finished, in whichever thread that is."""
     if _core._torch_bridge() is not None or os.environ.get("MINDTORCH_TORCH") == "0":
         return
     torch = sys.modules.get("torch")
-    if torch is None:
+    if torch is None or is_being_imported(torch):
         watch_imports()
-    # It may be in the middle of being imported, by another thread.
-    elif not getattr(getattr(torch, "__spec__", None), "_initializing", False):
+        # Another thread may have begun to import it before it could be watched.
+        torch = sys.modules.get("torch")
+        if torch is None:
+            return
+        watch_import_of(torch)
+    # The import may have ended before it could be watched. A module whose import has failed is no longer there.
+    if imported("torch") is torch:
+        stop_watching()
         attach_to(torch)
 
 
@@ -50,8 +68,12 @@ def _is_pytorch(torch: ModuleType) -> bool:
 
 def attach_to(torch: Any) -> None:
     """Record this PyTorch from now on, or say once why that cannot be."""
-    if id(torch) in _refused or not _is_pytorch(torch):
-        return
+    with _attaching:
+        if _core._torch_bridge() is None and id(torch) not in _refused and _is_pytorch(torch):
+            _attach_to(torch)
+
+
+def _attach_to(torch: Any) -> None:
     from mindtorch_v2._torch._build import load_library  # noqa: PLC0415 (few need it)
     from mindtorch_v2._torch._cache import BuildError  # noqa: PLC0415
     from mindtorch_v2._torch._canary import CanaryError, check  # noqa: PLC0415

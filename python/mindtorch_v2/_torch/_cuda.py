@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 from mindtorch_v2 import _core
+from mindtorch_v2._torch._hook import imported
 from mindtorch_v2.profiler._warnings import warn_user
 
 TYPE_CHECKING = False
@@ -107,7 +107,7 @@ def pytorch() -> Any | None:
     """Return PyTorch, if it is imported, is to be recorded, and has a GPU."""
     from mindtorch_v2._torch import _is_pytorch  # noqa: PLC0415 (that imports this)
 
-    torch = sys.modules.get("torch")
+    torch = imported("torch")
     if torch is None or os.environ.get("MINDTORCH_TORCH") == "0" or not _is_pytorch(torch):
         return None
     cuda: Any = getattr(torch, "cuda", None)

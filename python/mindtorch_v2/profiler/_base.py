@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import os
-import sys
 
 from mindtorch_v2._torch import _values
+from mindtorch_v2._torch._hook import imported
 from mindtorch_v2.autograd import profiler as _engine
 from mindtorch_v2.profiler._bound import Bound
 from mindtorch_v2.profiler._changes import Changes
@@ -206,7 +206,7 @@ class _KinetoProfile(TraceMetadata, TraceFiles):
                 self.execution_trace_observer.stop()
             raise
         self._is_prepared = False
-        if "torch.distributed" in sys.modules:
+        if imported("torch.distributed") is not None:
             self._note_process_groups()
 
     def _note_process_groups(self) -> None:

@@ -57,6 +57,47 @@ def test_imported_while_recording(before: str) -> None:
     assert finders == "[]"
 
 
+# The import of another thread stops where it looks for a module within torch.distributed, which is there by then and
+# lacks most of its names.
+WHILE_IMPORTED = """
+import importlib, sys, threading
+from mindtorch_v2.profiler import profile
+
+class Pause:
+    paused, goes_on = threading.Event(), threading.Event()
+
+    def find_spec(self, name, path=None, target=None):
+        if name.startswith("torch.distributed.") and not self.paused.is_set():
+            self.paused.set()
+            assert self.goes_on.wait(300)
+
+sys.meta_path.insert(0, Pause())
+thread = threading.Thread(target=importlib.import_module, args=["torch"], daemon=True)
+thread.start()
+assert Pause.paused.wait(300)
+assert not hasattr(sys.modules["torch.distributed"], "is_initialized")
+prof = profile()
+prof.start()
+Pause.goes_on.set()
+thread.join()
+import torch
+torch.ones(2)
+prof.stop()
+print([event.name for event in prof.events()])
+print(type(torch.__spec__).__name__)
+print([finder for finder in sys.meta_path if "mindtorch" in type(finder).__module__])
+print(torch.autograd.profiler._is_profiler_enabled)
+"""
+
+
+def test_started_while_another_thread_imports() -> None:
+    seen, spec, finders, is_enabled = quiet(WHILE_IMPORTED)
+    assert seen == "['aten::ones', 'aten::empty', 'aten::fill_']"
+    assert spec == "ModuleSpec"
+    assert finders == "[]"
+    assert is_enabled == "False"
+
+
 @pytest.mark.skipif(NO_OVERLOADS, reason="this version has no overloads")
 def test_overloads_of_what_is_imported_while_recording() -> None:
     program = """
