@@ -5,7 +5,7 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := .venv
 TORCH_VENV := .venv-torch
-# Besides the newest, which is in TORCH_VENV.
+# Besides the newest, which is in TORCH_VENV. `VERSIONS_WITHOUT_SHIM` in the bridge's shim.rs has the same and the newest.
 TORCH_VERSIONS := 2.6 2.10
 READERS_VENV := .venv-readers
 PYTHONS_VENVS := .venv-pythons

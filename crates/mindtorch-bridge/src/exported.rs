@@ -1,7 +1,12 @@
-//! PyTorch without a shim: where there is no compiler, observers can still be added by the names that `libtorch` exports.
+//! PyTorch without a shim: where there is no compiler, observers are added through functions that `libtorch` exports.
 //!
-//! What an operation is called, when it ran, on which thread, and what kind it is, that much is known. Inputs, numbers,
-//! overloads and memory are members of structs that only a shim can read.
+//! Operations have their names, times, threads and kinds. Inputs, numbers, overloads and memory are members of structs that only
+//! a shim can read.
+//!
+//! This module is compiled for x86-64 Linux only. PyTorch's callback returns a `unique_ptr` in memory, and the System V ABI
+//! passes the address of that memory as the first argument; on aarch64 it is in register x8, which no Rust function can read.
+//! The layout of [`Callback`] is the one of the releases in [`VERSIONS_WITHOUT_SHIM`](crate::VERSIONS_WITHOUT_SHIM), the only
+//! ones that are observed in this way.
 
 #![expect(unsafe_code, reason = "functions of C++ are called by their exported names")]
 
@@ -19,7 +24,7 @@ const BACKWARD: usize = 1;
 const SCRIPT: usize = 2;
 const USER: usize = 7;
 
-/// `at::RecordFunctionCallback`, since PyTorch 2.0.
+/// `at::RecordFunctionCallback`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Callback {

@@ -9,6 +9,7 @@ mod abi;
 mod boxed;
 mod canary;
 pub mod cuda;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod exported;
 mod flops;
 mod inputs;
@@ -23,4 +24,4 @@ mod thread_table;
 
 pub use canary::{SeenOp, canary};
 pub use played::{PlayedOp, play_memory};
-pub use shim::{Bridge, BridgeError};
+pub use shim::{Bridge, BridgeError, VERSIONS_WITHOUT_SHIM};

@@ -5,7 +5,7 @@
 use crate::abi::{ENTRY, Entry, Recorder, Shim, VERSION};
 use crate::loader::{Library, function, path_text, text};
 use crate::thread::watches_forks;
-use crate::{exported, inputs, memory, ops};
+use crate::{inputs, memory, ops};
 use mindtorch_profiler::{Capture, capture};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,6 +21,12 @@ pub(crate) static RECORDER: Recorder = Recorder {
     end_anywhere: ops::end_anywhere,
     memory: memory::memory,
 };
+
+/// The minor versions of PyTorch that are recorded without a shim, on x86-64 Linux.
+///
+/// They are those with which `make test-torch` and `make test-torch-versions` run that: PyTorch does not promise the layout and
+/// the calling convention that it relies on, so that any other version may differ.
+pub const VERSIONS_WITHOUT_SHIM: &[&str] = &["2.6", "2.10", "2.15"];
 
 static BRIDGE: OnceLock<Bridge> = OnceLock::new();
 
@@ -75,6 +81,34 @@ pub enum BridgeError {
         /// What is there.
         installed: String,
     },
+    /// This version of PyTorch is not recorded without a shim, or none is on this machine.
+    #[error(
+        "without a compiler, PyTorch {installed} cannot be recorded on {machine}: only {} on x86_64-linux can",
+        VERSIONS_WITHOUT_SHIM.join(", ")
+    )]
+    NeedsShim {
+        /// The version of PyTorch.
+        installed: String,
+        /// The processor and the operating system.
+        machine: String,
+    },
+}
+
+impl BridgeError {
+    fn needs_shim(torch: &str) -> Self {
+        let machine = format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS);
+        Self::NeedsShim { installed: torch.to_owned(), machine }
+    }
+}
+
+/// Returns true for a release of one of [`VERSIONS_WITHOUT_SHIM`], such as `2.6.0+cpu`. What is built between releases, such as
+/// `2.6.0a0+git1234` or `2.6.0.dev20250101`, may differ from them.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn is_tested_release(torch: &str) -> bool {
+    let (release, _build) = torch.split_once('+').unwrap_or((torch, ""));
+    release.rsplit_once('.').is_some_and(|(minor, patch)| {
+        VERSIONS_WITHOUT_SHIM.contains(&minor) && patch.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 impl Bridge {
@@ -110,14 +144,31 @@ impl Bridge {
         Ok(Self::init(shim, torch))
     }
 
-    /// Does without a shim, by what PyTorch's library exports: operations have names and times, and no more.
+    /// Observes PyTorch without a shim, through functions that its library exports: operations have names, kinds, threads
+    /// and times, and nothing else. Nothing is recorded with it until it is trusted.
     ///
     /// # Errors
-    /// If the library is not loaded, or exports something else.
+    /// If the version is not one of [`VERSIONS_WITHOUT_SHIM`], the library is not loaded, or exports something else.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     pub fn without_shim(library: &Path, torch: &str) -> Result<&'static Self, BridgeError> {
-        let shim = exported::shim(library, torch)
+        if !is_tested_release(torch) {
+            return Err(BridgeError::needs_shim(torch));
+        }
+        if let Some(bridge) = BRIDGE.get() {
+            return Ok(bridge);
+        }
+        let shim = crate::exported::shim(library, torch)
             .map_err(|why| BridgeError::Load { path: library.display().to_string(), why })?;
         Ok(Self::init(shim, torch))
+    }
+
+    /// Fails: the calling convention that this needs is known for x86-64 Linux only.
+    ///
+    /// # Errors
+    /// Always.
+    #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+    pub fn without_shim(_library: &Path, torch: &str) -> Result<&'static Self, BridgeError> {
+        Err(BridgeError::needs_shim(torch))
     }
 
     fn init(shim: &'static Shim, torch: &str) -> &'static Self {
@@ -221,4 +272,32 @@ fn open(path: &Path) -> Result<Option<&'static Shim>, String> {
     let entry = entry.ok_or_else(|| format!("it has no {}", ENTRY.to_string_lossy()))?;
     // SAFETY: it gives a table that is good for as long as the library is loaded, which is for ever, or nothing.
     Ok(unsafe { entry(&raw const RECORDER).as_ref() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    fn only_tested_releases_are_recorded_without_a_shim() {
+        for minor in VERSIONS_WITHOUT_SHIM {
+            for release in ["0", "1", "0+cpu", "0+cu132"] {
+                assert!(is_tested_release(&format!("{minor}.{release}")));
+            }
+            for other in ["0a0+git1234", "0.dev20250101+cpu", "0rc1"] {
+                assert!(!is_tested_release(&format!("{minor}.{other}")));
+            }
+        }
+        for other in ["2.60.0", "2.5.1", "3.2.6", "2.6", "2", "", "+cpu"] {
+            assert!(!is_tested_release(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn an_untested_version_is_refused_before_its_library_is_looked_at() {
+        let error = Bridge::without_shim(Path::new("/nothing"), "2.99.0").expect_err("it is not in the list");
+        assert!(matches!(error, BridgeError::NeedsShim { .. }), "{error}");
+        assert!(error.to_string().contains("2.99.0"), "{error}");
+    }
 }

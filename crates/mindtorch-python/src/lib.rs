@@ -39,7 +39,7 @@ mod _core {
     #[pymodule_export]
     use crate::torch_bridge::{
         give_way_to_torch, load_torch_bridge, observe_torch_by_name, sync, torch_bridge, torch_canary,
-        trust_torch_bridge,
+        torch_versions_by_name, trust_torch_bridge,
     };
 
     /// The engine is the process's: what a second interpreter would record would be mixed with what the first does.

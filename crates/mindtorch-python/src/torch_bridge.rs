@@ -1,6 +1,6 @@
 //! PyTorch beside us: what is recorded is asked of it, too.
 
-use mindtorch_bridge::{Bridge, SeenOp, canary};
+use mindtorch_bridge::{Bridge, SeenOp, VERSIONS_WITHOUT_SHIM, canary};
 use mindtorch_profiler::Input;
 use pyo3::exceptions::{PyImportError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -30,28 +30,36 @@ pub(crate) fn trust_torch_bridge() {
     }
 }
 
-/// Does without a library, by what PyTorch's own exports.
+/// Observes PyTorch without a library, through functions that PyTorch's own exports. Nothing is recorded before
+/// [`trust_torch_bridge`].
 #[pyfunction]
 #[pyo3(name = "_observe_torch_by_name")]
 #[expect(clippy::needless_pass_by_value, reason = "Python gives it away")]
 pub(crate) fn observe_torch_by_name(library: PathBuf, torch: &str) -> PyResult<()> {
-    let bridge = Bridge::without_shim(&library, torch).map_err(|error| PyImportError::new_err(error.to_string()))?;
-    // It reads no structs that it could misread.
-    bridge.trust();
-    Ok(())
+    Bridge::without_shim(&library, torch).map(drop).map_err(|error| PyImportError::new_err(error.to_string()))
 }
 
-/// An operator, and of each of its inputs the type, the sizes and the strides.
-type Seen = (String, Vec<(String, Vec<i64>, Vec<i64>)>);
+/// The minor versions of PyTorch that can be observed without a library on this machine.
+#[pyfunction]
+#[pyo3(name = "_torch_versions_by_name")]
+pub(crate) fn torch_versions_by_name() -> &'static [&'static str] {
+    if cfg!(all(target_os = "linux", target_arch = "x86_64")) { VERSIONS_WITHOUT_SHIM } else { &[] }
+}
 
-/// The operators that `run` calls, as the bridge sees them.
+/// The name of an operator; the type, the sizes and the strides of each of its inputs; the number of its scope; and the
+/// positions of its begin and its end among all begins and ends.
+type Seen = (String, Vec<(String, Vec<i64>, Vec<i64>)>, u64, usize, Option<usize>);
+
+/// Runs `run`, and returns the operators that it calls, as the bridge delivers them.
 #[pyfunction]
 #[pyo3(name = "_torch_canary")]
 pub(crate) fn torch_canary(run: &Bound<'_, PyAny>) -> PyResult<Vec<Seen>> {
     let bridge = Bridge::loaded().ok_or_else(|| PyRuntimeError::new_err("there is no bridge to PyTorch"))?;
     let (outcome, seen) = bridge.observed(|| canary(|| run.call0().map(drop)));
     outcome?;
-    Ok(seen.into_iter().map(|SeenOp { name, inputs }| (name, inputs.iter().map(describe).collect())).collect())
+    let describe_op =
+        |SeenOp { name, inputs, scope, begin, end }| (name, inputs.iter().map(describe).collect(), scope, begin, end);
+    Ok(seen.into_iter().map(describe_op).collect())
 }
 
 fn describe(input: &Input) -> (String, Vec<i64>, Vec<i64>) {

@@ -81,12 +81,17 @@ def _attach_to(torch: Any) -> None:
     try:
         load_library(torch, lambda library: _core._load_torch_bridge(library, torch.__version__))
         check(torch)
-        _core._trust_torch_bridge()
-        _meet(torch)
     except BuildError as error:
         _observe_by_name(torch, error)
     except (CanaryError, ImportError, OSError) as error:
         _refuse(torch, error)
+    else:
+        _trust(torch)
+
+
+def _trust(torch: Any) -> None:
+    _core._trust_torch_bridge()
+    _meet(torch)
 
 
 def _meet(torch: Any) -> None:
@@ -100,22 +105,24 @@ def _meet(torch: Any) -> None:
 
 def _observe_by_name(torch: Any, why: Exception) -> None:
     """Record what can be without a library of our own."""
-    from mindtorch_v2.profiler._warnings import warn_user  # noqa: PLC0415 (few need it)
+    from mindtorch_v2._torch._canary import CanaryError, check_by_name  # noqa: PLC0415 (few need it)
+    from mindtorch_v2.profiler._warnings import warn_user  # noqa: PLC0415
 
     library = os.path.join(os.path.dirname(torch.__file__), "lib", "libtorch_cpu.so")  # noqa: PTH118, PTH120
     try:
         _core._observe_torch_by_name(library, torch.__version__)
-    except ImportError as error:
-        _refuse(torch, error)
+        check_by_name(torch)
+    except (CanaryError, ImportError) as error:
+        _refuse(torch, f"{why}. ({error})")
     else:
-        _meet(torch)
+        _trust(torch)
         warn_user(
             "PyTorch's operators are recorded with their names, times and threads only, without shapes, types, "
             f"sequence numbers, flops and memory: {why}"
         )
 
 
-def _refuse(torch: Any, why: Exception) -> None:
+def _refuse(torch: Any, why: object) -> None:
     from mindtorch_v2.profiler._warnings import warn_user  # noqa: PLC0415 (few need it)
 
     _refused.add(id(torch))

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 import torch
-from tests.torch.bridge.processes import SEEN, SHOW, compiler_of, finish, run, start
+from tests.torch.bridge.processes import SEEN, SHOW, UNSEEN, compiler_of, finish, run, start
 
+from mindtorch_v2 import _core
 from mindtorch_v2._torch import _build
 
 if TYPE_CHECKING:
@@ -31,6 +32,19 @@ BUILDING = f"mindtorch_v2: building what records PyTorch {torch.__version__}, th
 @pytest.fixture(scope="module")
 def built() -> Path:
     return _build.library_for(torch)
+
+
+# The releases that are recorded without a library, on x86-64 Linux.
+needs_exports = pytest.mark.skipif(
+    not _core._torch_versions_by_name(), reason="PyTorch is not recorded without a compiler on this machine"
+)
+
+
+@needs_exports
+def test_this_version_is_recorded_without_a_compiler() -> None:
+    """The tests below run that. A version that is added to the make targets, or removed, changes the list as well."""
+    minor = ".".join(torch.__version__.split(".")[:2])
+    assert minor in _core._torch_versions_by_name(), "see VERSIONS_WITHOUT_SHIM in crates/mindtorch-bridge/src/shim.rs"
 
 
 def by_name(**environment: str) -> str:
@@ -80,16 +94,19 @@ def test_again_when_it_is_damaged(tmp_path: Path, built: Path, damage: str) -> N
     assert library.read_bytes() == whole
 
 
+@needs_exports
 def test_without_a_compiler(tmp_path: Path) -> None:
     said = by_name(PATH=str(tmp_path), CXX="", XDG_CACHE_HOME=str(tmp_path / "cache"))
     assert "there is no C++ compiler (c++, g++, clang++). Install one, or say where it is in CXX" in said
 
 
+@needs_exports
 def test_with_one_that_is_not_there(tmp_path: Path) -> None:
     said = by_name(CXX=str(tmp_path / "nothing"), XDG_CACHE_HOME=str(tmp_path / "cache"))
     assert f"there is no C++ compiler ({tmp_path / 'nothing'})" in said
 
 
+@needs_exports
 def test_with_one_that_fails(tmp_path: Path) -> None:
     script = tmp_path / "compiler"
     script.write_text("#!/bin/sh\nfor line in $(seq 100); do echo line $line >&2; done\nexit 1\n")
@@ -117,6 +134,7 @@ def test_for_a_pytorch_whose_private_members_are_others(tmp_path: Path) -> None:
     assert run(PROGRAM + DETAILS, **environment) == (seen, "")
 
 
+@needs_exports
 def test_where_nothing_can_be_written(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
@@ -124,6 +142,7 @@ def test_where_nothing_can_be_written(tmp_path: Path) -> None:
     assert f"there is no place for what is built: [Errno 20] Not a directory: '{file}/mindtorch_v2'" in said
 
 
+@needs_exports
 @pytest.mark.parametrize("mode", [0o720, 0o702])
 def test_where_others_can_write(tmp_path: Path, built: Path, mode: int) -> None:
     """Even if what is needed is there: someone else may have put it there."""
@@ -131,6 +150,46 @@ def test_where_others_can_write(tmp_path: Path, built: Path, mode: int) -> None:
     assert run(PROGRAM, **environment)[0] == SEEN
     (tmp_path / "mindtorch_v2").chmod(mode)
     assert f"{tmp_path / 'mindtorch_v2'} can be written to by others" in by_name(**environment)
+
+
+def not_recorded(program: str, directory: Path) -> str:
+    """What is said, once, when PyTorch is not recorded without a compiler. The program and our own spans go on."""
+    environment = {"PATH": str(directory), "CXX": "", "XDG_CACHE_HOME": str(directory / "cache")}
+    output, said = run(program + SHOW + OURS + SHOW, **environment)
+    assert output == [*UNSEEN, "['ours']", *UNSEEN]
+    assert said.count("UserWarning") == said.count("PyTorch is not recorded: there is no C++ compiler") == 1
+    assert "Install one, or say where it is in CXX" in said
+    return said
+
+
+OURS = """
+from mindtorch_v2.profiler import record_function
+with profile() as prof:
+    with record_function("ours"):
+        torch.ones(2)
+print([event.name for event in prof.events()])
+"""
+
+
+def test_without_a_compiler_for_a_version_that_is_not_tested(tmp_path: Path) -> None:
+    said = not_recorded("import torch; torch.__version__ = '2.99.0'", tmp_path)
+    assert "without a compiler, PyTorch 2.99.0 cannot be recorded" in said
+
+
+@needs_exports
+@pytest.mark.parametrize("wrong", ["[]", "[(*op[:2], 3, *op[3:]) for op in seen]", "[(*op[:4], None) for op in seen]"])
+def test_without_a_compiler_where_something_else_is_delivered(tmp_path: Path, wrong: str) -> None:
+    """Nothing, another kind of operation, or no ends."""
+    program = f"""
+import torch
+from mindtorch_v2._torch import _canary
+original = _canary._seen
+def seen_wrongly(run):
+    seen = original(run)
+    return {wrong}
+_canary._seen = seen_wrongly
+"""
+    assert "PyTorch's functions deliver" in not_recorded(program, tmp_path)
 
 
 PARITY = """
@@ -150,6 +209,7 @@ for program in programs.mlp, programs.transformer, programs.function, programs.j
 """
 
 
+@needs_exports
 def test_what_is_seen_without_a_library_is_the_same(tmp_path: Path) -> None:
     """Names, order, nesting, threads and kinds."""
     output, _ = run(PARITY, PATH=str(tmp_path), CXX="", XDG_CACHE_HOME=str(tmp_path / "cache"))
