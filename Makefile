@@ -35,8 +35,6 @@ FUZZ_FLAGS_read_spool := -max_len=1024 -len_control=0
 FUZZ_FLAGS_record := -max_len=4096 -len_control=0
 FUZZ_DIR := $(abspath $(TARGET))/fuzz
 CARGO_FUZZ := $(FUZZ_DIR)/cargo-fuzz-$(CARGO_FUZZ_VERSION)/bin/cargo-fuzz
-# It holds spans to bounds that they leave under a sanitizer.
-TIMED := times_are_those_of_the_programs_own_clock
 # For `make asan`, `make miri` and `make fuzz`. A fixed date, because not every nightly has a Miri that works.
 NIGHTLY := nightly-2026-05-20
 MIRI_TEST := $(CARGO) +$(NIGHTLY) miri test -p mindtorch-profiler --features tracing --target-dir "$(TARGET)/miri"
@@ -106,7 +104,7 @@ asan: nightly ## Run the profiler's Rust tests under AddressSanitizer, with a ni
 	ASAN_OPTIONS=quarantine_size_mb=4 LSAN_OPTIONS="suppressions=$(CURDIR)/scripts/lsan.txt:print_suppressions=0" \
 		RUSTFLAGS=-Zsanitizer=address $(CARGO) +$(NIGHTLY) test -p mindtorch-profiler --all-features --tests \
 		--target "$$($(CARGO) +$(NIGHTLY) -vV | sed -n 's/^host: //p')" --target-dir "$(TARGET)/asan" \
-		-- --test-threads 1 --skip $(TIMED)
+		-- --test-threads 1
 
 # Leaks are ignored because tests leave spans open on purpose, and the chunks of open spans are leaked.
 miri: nightly ## Run the recorder's tests under Miri, with Stacked and with Tree Borrows; MIRI=--quick: those that take a minute.

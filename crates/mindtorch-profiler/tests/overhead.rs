@@ -9,8 +9,6 @@ use mindtorch_profiler::{
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use std::hint::black_box;
-use std::time::Instant;
 
 const NAMES: [&str; 4] = ["a", "b", "ab", "c"];
 const KINDS: [SpanKind; 5] =
@@ -217,66 +215,82 @@ fn a_file_does_not_say_what_recording_cost() {
     assert!(loaded.filtered(&Filter::new()).overhead().is_none());
 }
 
+/// Runs a scenario in a process of its own, where recording takes `STEP_NS` for each reading of the clock, and no other
+/// test has a session.
+fn in_stepping_process(test: &str, scenario: impl FnOnce(&ManualClock)) {
+    support::in_own_process(test, || {
+        let clock = ManualClock::starting_at(1_000_000).with_step(STEP_NS);
+        assert!(Recorder::use_manual_clock(&clock), "nothing was recorded before");
+        scenario(&clock);
+    });
+}
+
+const STEP_NS: u64 = 100;
+/// A span takes two readings of the clock. A share of the one that ends a round of measurements is rounded up.
+const OF_A_SPAN: EventCost = EventCost { inner_ns: STEP_NS, outer_ns: STEP_NS + 1 };
+
 #[test]
 fn measuring_is_seen_by_no_session() {
-    let session = Session::builder().record_shapes(true).with_stack(true).profile_memory(true).start();
-    {
-        let _around = record_function!("around the measuring");
-        let calibration = Calibration::new(Capture::ACTIVITIES | Capture::SHAPES | Capture::MEMORY | Capture::STACK);
-        drop(record_function!("not seen"));
-        let overhead = calibration.overhead();
-        assert!(KINDS.iter().all(|&kind| overhead.of(kind).total_ns() > 0), "{overhead:?}");
-        assert!(overhead.memory_ns > 0 && overhead.memory_use_ns > 0, "{overhead:?}");
-        drop(calibration);
-        drop(record_function!("after the measuring"));
-    }
-    let trace = session.stop();
-    let thread = |name: &str| trace.spans().find(|span| span.name() == name).unwrap();
-    let (around, after) = (thread("around the measuring"), thread("after the measuring"));
-    assert_eq!(after.parent().map(|parent| parent.row()), Some(around.row()));
-    assert!(!around.is_async() && !after.is_async());
-    assert!(trace.spans().all(|span| !["not seen", "measured", "warming"].contains(&span.name())));
-    assert_eq!((trace.memory().len(), trace.lost_events()), (0, 0));
+    in_stepping_process("measuring_is_seen_by_no_session", |_| {
+        let session = Session::builder().record_shapes(true).with_stack(true).profile_memory(true).start();
+        {
+            let _around = record_function!("around the measuring");
+            let calibration =
+                Calibration::new(Capture::ACTIVITIES | Capture::SHAPES | Capture::MEMORY | Capture::STACK);
+            drop(record_function!("not seen"));
+            let overhead = calibration.overhead();
+            assert!(KINDS.iter().all(|&kind| overhead.of(kind) == OF_A_SPAN), "{overhead:?}");
+            assert_eq!((overhead.memory_ns, overhead.memory_use_ns), (STEP_NS + 1, STEP_NS + 1));
+            drop(calibration);
+            drop(record_function!("after the measuring"));
+        }
+        let trace = session.stop();
+        let thread = |name: &str| trace.spans().find(|span| span.name() == name).unwrap();
+        let (around, after) = (thread("around the measuring"), thread("after the measuring"));
+        assert_eq!(after.parent().map(|parent| parent.row()), Some(around.row()));
+        assert!(!around.is_async() && !after.is_async());
+        assert!(trace.spans().all(|span| !["not seen", "measured", "warming"].contains(&span.name())));
+        assert_eq!((trace.memory().len(), trace.lost_events()), (0, 0));
+    });
 }
 
 #[test]
 fn what_is_not_collected_costs_nothing() {
-    let overhead = Calibration::new(Capture::CPU).overhead();
-    assert!(overhead.op.total_ns() > 0 && overhead.annotation.total_ns() > 0, "{overhead:?}");
-    assert_eq!((overhead.runtime, overhead.function), (EventCost::default(), EventCost::default()));
-    assert_eq!((overhead.memory_ns, overhead.memory_use_ns), (0, 0));
-}
-
-/// Nothing but scopes, so that most of the time is the profiler's. How long it took, in nanoseconds.
-fn many_scopes() -> u64 {
-    let begin = Instant::now();
-    for _ in 0..20_000 {
-        let _span = record_function!("one of many");
-        black_box(());
-    }
-    begin.elapsed().as_nanos() as u64
+    in_stepping_process("what_is_not_collected_costs_nothing", |_| {
+        let overhead = Calibration::new(Capture::CPU).overhead();
+        let nothing = EventCost::default();
+        assert_eq!((overhead.op, overhead.annotation), (OF_A_SPAN, OF_A_SPAN));
+        assert_eq!((overhead.runtime, overhead.function), (nothing, nothing));
+        assert_eq!((overhead.memory_ns, overhead.memory_use_ns), (0, 0));
+    });
 }
 
 #[test]
-fn a_real_program_is_nearer_to_the_truth_without_the_profilers_own_time() {
-    // Other tests have sessions, which would record what is to be recorded by nobody.
-    support::in_own_process("a_real_program_is_nearer_to_the_truth_without_the_profilers_own_time", || {
-        let total = |averages: &Averages| averages.rows()[0].cpu_total_ns;
-        let record = || {
-            let session = Session::builder().activities(Capture::CPU).start();
-            {
-                let _around = record_function!("around them");
-                many_scopes();
+fn averages_without_the_measured_overhead_are_those_of_an_unrecorded_program() {
+    const SCOPES: u64 = 20_000;
+    const WORK_NS: u64 = 50;
+    in_stepping_process("averages_without_the_measured_overhead_are_those_of_an_unrecorded_program", |clock| {
+        let many_scopes = || {
+            for _ in 0..SCOPES {
+                let _span = record_function!("one of many");
+                clock.advance(WORK_NS);
             }
-            session.stop()
         };
-        // The quickest of several: what another program took of this one's time is no part of the question.
-        let truth = (0..7).map(|_| many_scopes()).min().unwrap();
-        let trace = (0..7).map(|_| record()).min_by_key(|trace| total(&trace.key_averages())).unwrap();
+        let begin = clock.now_ns();
+        many_scopes();
+        let truth = clock.now_ns() - begin;
+        assert_eq!(truth, SCOPES * WORK_NS, "nobody records");
+
+        let session = Session::builder().activities(Capture::CPU).start();
+        {
+            let _around = record_function!("around them");
+            many_scopes();
+        }
+        let trace = session.stop();
         let overhead = trace.overhead().unwrap();
         let (whole, less) = (trace.key_averages(), trace.averages_without(GroupBy::default(), &overhead));
-        assert_eq!((&*less.rows()[0].key, less.rows()[1].count), ("around them", 20_000));
-        let (whole, less) = (total(&whole), total(&less));
-        assert!(less.abs_diff(truth) < whole.abs_diff(truth), "{less} of {whole}, in truth {truth}: {overhead:?}");
+        assert_eq!((&*less.rows()[0].key, less.rows()[1].count), ("around them", SCOPES));
+        assert_eq!(whole.rows()[0].cpu_total_ns, truth + 2 * STEP_NS * SCOPES + STEP_NS);
+        assert_eq!(less.rows()[0].cpu_total_ns, truth);
     });
 }

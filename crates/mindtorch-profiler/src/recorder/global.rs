@@ -8,32 +8,45 @@ use super::record::{Head, RecordKind, pair};
 use super::writer::{SpanToken, ThreadWriter};
 use super::{Recorder, fork};
 use crate::capture::Capture;
-use crate::clock::Clock;
+use crate::clock::{Clock, ManualClock};
 use crate::names::{Name, Stack};
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 // Not loom's, which cannot be static: the model checker works on recorders of its own.
 use std::sync::atomic::{AtomicU32, Ordering};
 
 static MEMORY_EPOCH: AtomicU32 = AtomicU32::new(0);
 
-static GLOBAL: LazyLock<Recorder> = LazyLock::new(|| {
+static GLOBAL: OnceLock<Recorder> = OnceLock::new();
+
+fn new_global(clock: Clock) -> Recorder {
     fork::register();
     // Here, before any thread registers: a child that is forked while a thread is in the middle of this would wait for ever.
     // Miri warns of files in /proc, and its process has no name.
     #[cfg(all(target_os = "linux", not(miri)))]
     let _ = PROCESS_NAME.set(std::fs::read("/proc/self/comm").unwrap_or_default());
-    let clock = Clock::system();
     FLAGS.set_clock(&clock);
     Recorder::new(clock, true)
-});
+}
 
 #[cfg(target_os = "linux")]
-static PROCESS_NAME: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
+static PROCESS_NAME: OnceLock<Vec<u8>> = OnceLock::new();
 
 impl Recorder {
     /// The recorder of this process.
     pub fn global() -> &'static Self {
-        &GLOBAL
+        GLOBAL.get_or_init(|| new_global(Clock::system()))
+    }
+
+    /// Makes the recorder of this process use a clock that the caller moves, for tests of whole programs. Returns false,
+    /// and changes nothing, if the recorder is already in use.
+    #[doc(hidden)]
+    pub fn use_manual_clock(clock: &ManualClock) -> bool {
+        let mut is_used = false;
+        GLOBAL.get_or_init(|| {
+            is_used = true;
+            new_global(Clock::Manual(clock.clone()))
+        });
+        is_used
     }
 }
 
@@ -271,7 +284,7 @@ pub fn os_thread_id() -> u64 {
 /// Makes a forked child's recorder as good as new.
 pub(super) fn reset_after_fork(registry: &mut super::Registry) {
     publish(Capture::NONE);
-    GLOBAL.0.capture.store(0, crate::sync::Ordering::Relaxed);
+    Recorder::global().0.capture.store(0, crate::sync::Ordering::Relaxed);
     registry.windows.clear();
     registry.watched = Capture::NONE;
     // A thread that does not exist here may have the turn. Leaked: nobody will ever unlock it.
