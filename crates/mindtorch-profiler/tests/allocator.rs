@@ -3,10 +3,14 @@
 mod support;
 
 use mindtorch_profiler::{
-    Capture, Device, Memory, MemoryRole, ProfiledAllocator, Session, Span, Stack, memory, record_function,
+    Capture, Device, ManualClock, Memory, MemoryRole, ProfiledAllocator, Recorder, Session, Span, Stack, memory,
+    record_function,
 };
 use std::alloc::{GlobalAlloc, Layout};
+use std::io::Write as _;
 use std::ptr;
+use std::sync::mpsc;
+use std::time::Duration;
 use support::in_own_process;
 
 #[global_allocator]
@@ -14,23 +18,27 @@ static ALLOCATOR: ProfiledAllocator = ProfiledAllocator::system();
 
 #[test]
 fn a_program_sees_its_own_memory_to_the_byte() {
-    let session = Session::builder().profile_memory(true).start();
-    let kept = {
-        let _outer = record_function!("allocator outer");
-        let temporary = Box::new([0u8; 100]);
-        let mut kept = {
-            let _inner = record_function!("allocator inner");
-            Vec::<u8>::with_capacity(1000)
+    in_own_process("a_program_sees_its_own_memory_to_the_byte", || {
+        // On a coarse clock a span can end at the time of what was allocated just before. On this one, no two times are equal.
+        assert!(Recorder::use_manual_clock(&ManualClock::starting_at(1).with_step(1)));
+        let session = Session::builder().profile_memory(true).start();
+        let kept = {
+            let _outer = record_function!("allocator outer");
+            let temporary = Box::new([0u8; 100]);
+            let mut kept = {
+                let _inner = record_function!("allocator inner");
+                Vec::<u8>::with_capacity(1000)
+            };
+            kept.reserve_exact(5000);
+            drop(temporary);
+            kept
         };
-        kept.reserve_exact(5000);
-        drop(temporary);
-        kept
-    };
-    let trace = session.stop();
-    let span = |name| trace.spans().find(|span| span.name() == name).unwrap();
-    let inner = span("allocator inner");
-    assert_eq!((inner.cpu_memory(), inner.self_cpu_memory()), (1000, 1000));
-    assert_eq!(span("allocator outer").cpu_memory(), kept.capacity() as i64);
+        let trace = session.stop();
+        let span = |name| trace.spans().find(|span| span.name() == name).unwrap();
+        let inner = span("allocator inner");
+        assert_eq!((inner.cpu_memory(), inner.self_cpu_memory()), (1000, 1000));
+        assert_eq!(span("allocator outer").cpu_memory(), kept.capacity() as i64);
+    });
 }
 
 #[test]
@@ -49,21 +57,68 @@ fn recording_much_does_not_show_the_recorder_itself() {
     assert_eq!(inner.count(), 50_000);
 }
 
+/// Aborts the process if it is not dropped within two minutes, so that a deadlock fails instead of hanging.
+struct Watchdog(Option<mpsc::Sender<()>>);
+
+impl Watchdog {
+    fn start(test: &'static str) -> Self {
+        let (alive, is_dropped) = mpsc::channel();
+        std::thread::spawn(move || {
+            if is_dropped.recv_timeout(Duration::from_secs(120)) == Err(mpsc::RecvTimeoutError::Timeout) {
+                // Not a panic: this thread's would leave the threads that hang as they are.
+                let _ = writeln!(std::io::stderr(), "{test}: not finished after two minutes");
+                std::process::abort();
+            }
+        });
+        Self(Some(alive))
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        drop(self.0.take());
+    }
+}
+
 #[test]
 fn threads_that_allocate_while_sessions_come_and_go_do_not_deadlock() {
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                for size in 0..2_000 {
-                    let _span = record_function!(&format!("allocator thread {}", size % 7));
-                    std::hint::black_box(vec![0u8; size]);
-                }
-            });
+    const THREADS: usize = 4;
+    const SPANS: usize = 2_000;
+    let test = "threads_that_allocate_while_sessions_come_and_go_do_not_deadlock";
+    // In a process of its own, where these threads alone record.
+    in_own_process(test, || {
+        let _watchdog = Watchdog::start(test);
+        let whole = Session::builder().profile_memory(true).start();
+        std::thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    for size in 0..SPANS {
+                        // Outside of the span: it is freed after the span has ended.
+                        let name = format!("allocator thread {}", size % 7);
+                        let _span = record_function!(&name);
+                        std::hint::black_box(vec![0u8; size]);
+                    }
+                });
+            }
+            for _ in 0..200 {
+                let session = Session::builder().profile_memory(true).start();
+                let so_far = session.snapshot().span_count();
+                let trace = session.stop();
+                assert!(so_far <= trace.span_count() && trace.span_count() <= THREADS * SPANS);
+                assert_eq!(trace.lost_events(), 0);
+            }
+        });
+        let trace = whole.stop();
+        assert_eq!((trace.span_count(), trace.lost_events()), (THREADS * SPANS, 0));
+        for thread in trace.threads() {
+            let spans = trace.spans().filter(|span| span.thread().number == thread.number);
+            assert!(spans.enumerate().all(|(at, span)| span.name() == format!("allocator thread {}", at % SPANS % 7)));
         }
-        for _ in 0..200 {
-            let session = Session::builder().profile_memory(true).start();
-            std::hint::black_box(session.snapshot().span_count());
-            drop(session);
+        assert!(trace.spans().all(|span| span.is_finished()));
+        // Nothing else has the size of the largest vectors.
+        let largest = (SPANS - 1) as i64;
+        for bytes in [largest, -largest] {
+            assert_eq!(trace.memory().iter().filter(|row| row.bytes == bytes).count(), THREADS);
         }
     });
 }

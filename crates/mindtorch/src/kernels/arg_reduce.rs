@@ -290,9 +290,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_sought_where_there_is_nothing() {
-        argmax::<f32>(&[], Axis { outer: 0, len: 3, inner: 2 }, &mut []);
-        argmin::<i64>(&[], Axis { outer: 2, len: 3, inner: 0 }, &mut []);
-        pick::<i64>(&[], Axis { outer: 2, len: 3, inner: 0 }, &[], &mut []);
+    fn an_axis_without_columns_writes_nothing() {
+        for axis in [Axis { outer: 0, len: 3, inner: 2 }, Axis { outer: 2, len: 3, inner: 0 }] {
+            assert_eq!((axis.numbers(), axis.reduced()), (0, 0));
+            let (mut found, mut picked) = ([-1; 4], [-1; 4]);
+            argmax::<f32>(&[], axis, &mut found[2..2]);
+            argmin::<i64>(&[], axis, &mut found[2..2]);
+            pick::<i64>(&[], axis, &[], &mut picked[2..2]);
+            assert_eq!((found, picked), ([-1; 4], [-1; 4]));
+        }
     }
 }

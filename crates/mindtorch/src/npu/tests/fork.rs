@@ -58,7 +58,7 @@ fn forked(child: impl FnOnce()) -> bool {
     assert!(pid >= 0, "fork failed");
     if pid == 0 {
         // SAFETY: alarm has no preconditions.
-        unsafe { libc::alarm(10) };
+        unsafe { libc::alarm(120) };
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child));
         // SAFETY: _exit has no preconditions; it runs no destructors, which belong to the parent.
         unsafe { libc::_exit(i32::from(outcome.is_err())) };
