@@ -114,7 +114,10 @@ fn what_there_was_no_room_for_is_counted() {
 fn buffers_of_others_are_left_alone() {
     let _turn = fake::take();
     CUPTI.get_or_init(|| fake::CUPTI);
-    let mut others = [0u8; 64];
+    let mut others = [7u8; 64];
+    fake::with(|fake| fake.dropped = 5);
     // SAFETY: it is not one of ours, so that nothing is done with it.
     unsafe { buffer_completed(std::ptr::null_mut(), 0, others.as_mut_ptr(), 64, 64) };
+    assert_eq!(others, [7; 64]);
+    assert_eq!(lost(), 0, "their losses are not ours");
 }
