@@ -2,7 +2,7 @@
 
 use crate::figures::Figures;
 use crate::{table, usage};
-use mindtorch_profiler::{Recording, Session, WhenFull, record_function};
+use mindtorch_profiler::{Averages, Capture, GroupBy, Recording, Session, WhenFull, record_function};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -53,6 +53,14 @@ pub(crate) const ROWS: &[Row] = &[
         size: 1_000,
         unit: "sessions",
         run: at_once,
+    },
+    Row { name: "clock", what: "scopes of 5 ms, beside the program's clock", size: 200, unit: "scopes", run: clock },
+    Row {
+        name: "overhead",
+        what: "empty scopes, with the overhead subtracted",
+        size: 1_000_000,
+        unit: "scopes",
+        run: overhead,
     },
 ];
 
@@ -244,4 +252,74 @@ fn at_once(sessions: u64) -> Figures {
         kept += seen.0;
     }
     Figures { kept, with_trace: usage::private(), ..figures }
+}
+
+/// Compares the durations of scopes with readings of the system's clock just outside and just inside of each.
+fn clock(scopes: u64) -> Figures {
+    const BUSY: Duration = Duration::from_millis(5);
+    /// What the two clocks may differ by.
+    const MOST_ERROR: f64 = 0.01;
+    let session = Session::start();
+    let mut known = Vec::new();
+    let began = Instant::now();
+    for _ in 0..scopes {
+        let before = Instant::now();
+        let span = record_function!("known");
+        let begun = Instant::now();
+        while begun.elapsed() < BUSY {
+            std::hint::spin_loop();
+        }
+        let least = begun.elapsed();
+        drop(span);
+        known.push((least.as_nanos() as f64, before.elapsed().as_nanos() as f64));
+    }
+    let nanoseconds = nanoseconds(began);
+    let trace = session.stop();
+    assert_eq!(trace.span_count(), known.len());
+    let durations = trace.spans().map(|span| span.duration_ns() as f64);
+    let (mut outside, mut best) = (0.0f64, f64::INFINITY);
+    for (duration, (least, most)) in durations.zip(known) {
+        outside = outside.max(1.0 - duration / least).max(duration / most - 1.0);
+        // Another program may have had the processor between a scope's readings and the program's: the closest counts.
+        best = best.min((duration / least - 1.0).abs().max((duration / most - 1.0).abs()));
+    }
+    let percent = 100.0 * MOST_ERROR;
+    eprintln!("  at most {:.4} % beyond the program's clock (limit {percent} %)", 100.0 * outside);
+    eprintln!("  the closest is within {:.4} % of it (limit {percent} %)", 100.0 * best);
+    assert!(outside < MOST_ERROR && best < MOST_ERROR, "the profiler's clock and the system's do not agree");
+    Figures { done: scopes, nanoseconds, kept: trace.span_count() as u64, peak: usage::peak(), ..Figures::default() }
+}
+
+/// Looks whether averages without the overhead are nearer than others to what a program takes that nobody records.
+fn overhead(scopes: u64) -> Figures {
+    const ROUNDS: u64 = 50;
+    let round = scopes / ROUNDS;
+    let total = |averages: &Averages| averages.rows()[0].cpu_total_ns;
+    let time = || {
+        let began = Instant::now();
+        record(round);
+        nanoseconds(began)
+    };
+    let record_round = || {
+        let session = Session::builder().activities(Capture::CPU).start();
+        {
+            let _around = record_function!("around");
+            record(round);
+        }
+        session.stop()
+    };
+    let began = Instant::now();
+    // Other programs make a round slower, never quicker: the quickest counts.
+    let truth = (0..ROUNDS).map(|_| time()).min().expect("there are rounds");
+    let traces = (0..ROUNDS).map(|_| record_round());
+    let trace = traces.min_by_key(|trace| total(&trace.key_averages())).expect("there are rounds");
+    let nanoseconds = nanoseconds(began);
+    let overhead = trace.overhead().expect("it was recorded here");
+    let whole = total(&trace.key_averages());
+    let less = total(&trace.averages_without(GroupBy::default(), &overhead));
+    eprintln!(
+        "  {round} scopes took {truth} ns unrecorded, {whole} ns recorded, {less} ns with the overhead subtracted"
+    );
+    assert!(less.abs_diff(truth) < whole.abs_diff(truth), "subtracting the overhead leads away from the truth");
+    Figures { done: scopes, nanoseconds, kept: trace.span_count() as u64, peak: usage::peak(), ..Figures::default() }
 }
