@@ -7,8 +7,8 @@ use super::point::Point;
 use super::queue::Job;
 use super::runtime_call::RuntimeCall;
 use super::stream::StreamId;
+use mindtorch_profiler::{Recorder, Ticks};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Instant;
 
 /// A mark in a stream: that it came so far.
 ///
@@ -24,7 +24,7 @@ struct Mark {
     npu: &'static Npu,
     point: Point,
     /// When the stream came to it, if the event has timing.
-    time: Option<Arc<OnceLock<Instant>>>,
+    time: Option<Arc<OnceLock<Ticks>>>,
 }
 
 impl Event {
@@ -90,7 +90,7 @@ impl Event {
         self.mark().map_or(Ok(()), |mark| mark.npu.executor.synchronize([mark.point]))
     }
 
-    /// The milliseconds from this event to another.
+    /// The milliseconds from this event to another, by the recorder's clock, as the times of kernels in traces.
     ///
     /// # Errors
     /// If one of them has no timing, is not recorded, or is not done.
@@ -103,8 +103,9 @@ impl Event {
         let (Some(start), Some(end)) = (start.reached_at(), end.reached_at()) else {
             return Err(NpuError::EventNotCompleted);
         };
-        let backwards = || -start.duration_since(end).as_secs_f64();
-        Ok(1e3 * end.checked_duration_since(start).map_or_else(backwards, |time| time.as_secs_f64()))
+        let scale = Recorder::global().time_scale();
+        let elapsed_ns = scale.epoch_ns(end).cast_signed() - scale.epoch_ns(start).cast_signed();
+        Ok(elapsed_ns as f64 / 1e6)
     }
 
     /// Whether the event has timing.
@@ -122,7 +123,7 @@ impl Event {
 }
 
 impl Mark {
-    fn reached_at(&self) -> Option<Instant> {
+    fn reached_at(&self) -> Option<Ticks> {
         self.time.as_ref()?.get().copied()
     }
 }

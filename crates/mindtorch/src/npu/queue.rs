@@ -2,18 +2,17 @@
 
 use super::point::Point;
 use super::stream::{PRIORITIES, StreamId};
-use mindtorch_profiler::{Name, SpanId};
+use mindtorch_profiler::{Name, SpanId, Ticks};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 /// What a stream does, one after the other.
 #[derive(Debug)]
 pub(super) enum Job {
     Run(Kernel),
     /// Note when the stream came here.
-    Mark(Arc<OnceLock<Instant>>),
+    Mark(Arc<OnceLock<Ticks>>),
     /// Go on when another stream has come so far.
     Wait(Point),
 }

@@ -10,7 +10,6 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::Receiver;
 use std::thread::{current, park};
-use std::time::Instant;
 
 /// The number that traces show for the default stream, as CUDA's profiler does: programs that read traces take 0 for none.
 pub(super) const DEFAULT_STREAM_SHOWN: u16 = 7;
@@ -32,7 +31,7 @@ impl Worker {
             let (stream, job) = self.next_job();
             match job {
                 Job::Run(kernel) => self.run_kernel(stream, kernel),
-                Job::Mark(time) => _ = time.set(Instant::now()),
+                Job::Mark(time) => _ = time.set(Recorder::global().now()),
                 Job::Wait(_) => {}
             }
             self.executor.streams[stream].progress.advance();

