@@ -31,8 +31,9 @@ mod _core {
     use crate::execution_trace::ExecutionTrace;
     #[pymodule_export]
     use crate::profiler::{
-        AverageRows, EventRows, OperatorScope, PyDataFrame, RecordFunction, Results, Session, is_memory_recorded,
-        is_recording, note_collection, note_optimizer_state, note_parameter, render_table, write_pieces,
+        AverageRows, EventRows, OperatorScope, PyDataFrame, PyManualClock, RecordFunction, Results, Session,
+        is_memory_recorded, is_recording, note_collection, note_optimizer_state, note_parameter, render_table,
+        use_manual_clock, write_pieces,
     };
     #[pymodule_export]
     use crate::tensor::{PyDType, PyDevice, PyGenerator, PyTensor};
