@@ -65,7 +65,7 @@ def wait_for_no_workers() -> None:
     # An exception that was caught may be part of a cycle, and hold the iterator that it was raised by.
     gc.collect()
     for thread in worker_threads():
-        thread.join(10)
+        thread.join(120)
     assert not worker_threads()
 
 
@@ -347,7 +347,7 @@ def test_workers_fetch_ahead_but_not_further() -> None:
 
     iterator = iter(data.DataLoader(Watched(100), batch_size=None, num_workers=2, prefetch_factor=2))
     assert next(iterator) == 0
-    assert reached.wait(10)
+    assert reached.wait(120)
     del iterator
     wait_for_no_workers()
     assert sorted(fetched) == [0, 1, 2, 3, 4]
@@ -391,12 +391,14 @@ def test_waiting_for_a_worker_has_an_end() -> None:
     released = threading.Event()
 
     def wait(_: Any) -> None:
-        released.wait(10)
+        released.wait()
 
     iterator = iter(data.DataLoader(Squares(2), num_workers=1, collate_fn=wait, timeout=0.01))
-    with pytest.raises(RuntimeError, match=r"DataLoader timed out after 0.01 seconds"):
-        next(iterator)
-    released.set()
+    try:
+        with pytest.raises(RuntimeError, match=r"DataLoader timed out after 0.01 seconds"):
+            next(iterator)
+    finally:
+        released.set()
     del iterator
     wait_for_no_workers()
     with pytest.raises(AssertionError, match="a timeout needs workers"):
@@ -409,7 +411,7 @@ def test_batches_out_of_order_come_as_soon_as_they_are_there() -> None:
     class Slow(Squares):
         def __getitem__(self, index: int) -> int:
             if index == 0:
-                assert second_is_out.wait(10)
+                assert second_is_out.wait(120)
             return index
 
     received = []

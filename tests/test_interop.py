@@ -244,9 +244,12 @@ def test_memory_is_given_back_on_any_thread() -> None:
     buffer = bytearray(8)
     held = [torch.from_dlpack(torch.frombuffer(buffer, dtype=torch.int64))]
     thread = threading.Thread(target=held.clear)
+    with pytest.raises(BufferError):
+        buffer.append(1)
     thread.start()
     thread.join()
     buffer.append(1)
+    assert len(buffer) == 9
 
 
 @pytest.mark.parametrize("shape", [(), (0, 3), (1,)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import os
@@ -380,9 +379,14 @@ def test_a_changed_byte_is_no_crash() -> None:
     save({"a": torch.ones(3), "b": [1, (2, torch.zeros(2))]}, file)
     data = file.getvalue()
     header_end = 8 + int.from_bytes(data[:8], "little")
+    refused = 0
     for position in range(header_end):
         for flip in (0x01, 0x80):
             broken = bytearray(data)
             broken[position] ^= flip
-            with contextlib.suppress(RuntimeError, pickle.UnpicklingError):
+            try:
                 load(io.BytesIO(bytes(broken)))
+            except (RuntimeError, pickle.UnpicklingError):
+                refused += 1
+    # The rest are changes that leave a file that can be read, of a number or a name.
+    assert header_end < refused < 2 * header_end

@@ -211,7 +211,7 @@ def test_a_child_forked_while_a_trace_is_made_does_not_hang() -> None:
             reader.wait_for_next()
             child = os.fork()
             if child == 0:
-                signal.alarm(5)
+                signal.alarm(120)
                 prof.stop()
                 os._exit(prof.step_num)
             assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -161,7 +161,7 @@ def run_program(program: str, *, directory: Path | None = None, **environment: s
     """Run a program in a process of its own, where a warning is an error."""
     command = [sys.executable, "-W", "error", "-c", textwrap.dedent(program)]
     return subprocess.run(
-        command, cwd=directory, env=os.environ | environment, capture_output=True, text=True, check=False, timeout=30
+        command, cwd=directory, env=os.environ | environment, capture_output=True, text=True, check=False, timeout=300
     )
 
 

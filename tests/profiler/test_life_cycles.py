@@ -224,7 +224,7 @@ def test_statistics_count_the_events() -> None:
     after = prof._stats()
     assert after is not None
     assert after.number_of_events == 5
-    assert stats.profiling_window_duration_sec > 0
+    assert stats.profiling_window_duration_sec >= 0
     assert stats.profiler_enable_call_duration_us >= 0
 
 

@@ -180,7 +180,7 @@ def test_a_fork_while_other_threads_record_does_not_hang() -> None:
             square()
 
     def child() -> None:
-        signal.alarm(5)
+        signal.alarm(120)
         with profile(with_stack=True, profile_memory=True, record_shapes=True) as own:
             scope("own")
         assert "own" in names(own)

@@ -88,7 +88,9 @@ def test_device_times_are_sums_and_device_time_is_their_average() -> None:
     assert row.self_device_time_total == pytest.approx(sum(event.self_device_time_total for event in single))
     assert row.device_time_total == pytest.approx(sum(event.device_time_total for event in single))
     assert row.device_time == pytest.approx(row.device_time_total / 4)
-    assert row.self_device_time_total > 0
+    kernels = [event for event in events(prof) if event.name == "gemm"]
+    assert len(kernels) == 4
+    assert row.self_device_time_total == pytest.approx(sum(event.time_range.elapsed_us() for event in kernels))
 
 
 def test_without_device_activity_device_times_are_zero() -> None:

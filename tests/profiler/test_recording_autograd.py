@@ -129,7 +129,8 @@ def test_kernels_are_events_of_the_device_linked_to_the_op_that_launched_them(tm
     assert (kernel["device_type"], kernel.device_index, kernel.activity_type) == ("NPU", 0, "kernel")
     assert kernel.cpu_parent is None
     assert [(each.name, each.device) for each in op.kernels] == [(kernel.name, 0)]
-    assert op.kernels[0].duration == op.self_device_time_total == op.device_time_total > 0
+    assert op.kernels[0].duration == op.self_device_time_total == op.device_time_total
+    assert round(op.device_time_total * 1000) == kernel["duration_ns"]
     assert kernel.cpu_time_total == 0
     assert kernel.self_device_time_total == op.self_device_time_total
     assert kernel.linked_correlation_id == op.id
