@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benches.costs import (
+    accuracy,
     added,
     answers,
     bridge,
@@ -40,6 +41,7 @@ SECTIONS: dict[str, Callable[[Effort], Iterable[Row]]] = {
     "training": added.training_rows,
     "scopes": scopes.rows,
     "lifecycle": lifecycle.rows,
+    "accuracy": accuracy.rows,
     "recordings": recordings.rows,
     "files": files.rows,
     "imports": imports.rows,
