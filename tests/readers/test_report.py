@@ -153,9 +153,9 @@ def test_the_mouse_zooms_where_it_points_and_moves(report: Report, files: dict[s
     report.page.mouse.move(x, y)
     for _ in range(10):
         report.page.mouse.wheel(0, -200)
-    report.page.wait_for_timeout(100)
-    near = report.view
-    assert near[1] - near[0] < (whole[1] - whole[0]) / 20
+    # The page follows the wheel with its next frames.
+    zoomed = "most => { const { start, end } = window.mindtorchReport.state; return end - start < most; }"
+    report.page.wait_for_function(zoomed, arg=(whole[1] - whole[0]) / 20)
     # What the mouse points at stays there.
     assert abs(report.x(time) - x) < 0.1
     report.page.mouse.down()

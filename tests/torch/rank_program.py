@@ -14,7 +14,7 @@ from mindtorch_v2 import profiler as ours
 WARM_UP = 1
 STEPS = 6
 STRAGGLER = 1
-# Some 100 ms a step: more than what else a machine does keeps the other rank waiting.
+# Some 100 ms a step, after the other rank has said that it begins its collective.
 PRODUCTS = 200
 
 
@@ -22,17 +22,25 @@ def train(rank: int, profiler: Any, path: Path) -> None:
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(32, 8))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     matrix = torch.randn(256, 256)
+    store = dist.distributed_c10d._get_default_store()
     with profiler.profile(
         activities=[torch.profiler.ProfilerActivity.CPU],
         schedule=profiler.schedule(wait=0, warmup=WARM_UP, active=STEPS),
         on_trace_ready=lambda recorded: recorded.export_chrome_trace(str(path)),
     ) as prof:
-        for _ in range(WARM_UP + STEPS):
+        for step in range(WARM_UP + STEPS):
+            optimizer.zero_grad()
+            loss = model(torch.randn(4, 32)).sum()
+            is_next = f"{profiler.__name__}: the other rank is in step {step}"
             if rank == STRAGGLER:
+                # Busy, since the other rank is to be the one that is idle.
+                while not store.check([is_next]):
+                    torch.mm(matrix, matrix)
                 for _ in range(PRODUCTS):
                     torch.mm(matrix, matrix)
-            optimizer.zero_grad()
-            model(torch.randn(4, 32)).sum().backward()
+            else:
+                store.set(is_next, "yes")
+            loss.backward()
             optimizer.step()
             prof.step()
 
