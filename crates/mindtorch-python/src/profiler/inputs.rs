@@ -1,6 +1,6 @@
 //! The inputs of operators, as Python values.
 
-use mindtorch_profiler::Input;
+use mindtorch_profiler::{Input, Inputs};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
@@ -84,10 +84,17 @@ fn keyword_value<'py>(py: Python<'py>, input: &Input) -> PyResult<Bound<'py, PyA
 }
 
 fn value<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
-    if let Some(items) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
+    nested_value(py, text, 0)
+}
+
+/// Lists that are nested deeper than inputs can be are None. The text may come from a file.
+fn nested_value<'py>(py: Python<'py>, text: &str, depth: usize) -> PyResult<Bound<'py, PyAny>> {
+    if depth < Inputs::MAX_DEPTH
+        && let Some(items) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'))
+    {
         let list = PyList::empty(py);
         for item in items.split(", ").filter(|item| !item.is_empty()) {
-            list.append(value(py, item)?)?;
+            list.append(nested_value(py, item, depth + 1)?)?;
         }
         return Ok(list.into_any());
     }
