@@ -41,16 +41,11 @@ def event(name: str, start: int, duration: int, category: str = "cpu_op", **args
 
 @pytest.mark.parametrize("category", ["cpu_op", "python_function"])
 def test_deeply_nested_spans_are_read(category: str, tmp_path: Path) -> None:
-    events = [
-        event(
-            f"f{level % 7}",
-            level,
-            2 * (LEVELS - level),
-            category,
-            **{"Python id": level + 1, "Python parent id": level or None},
-        )
-        for level in range(LEVELS)
-    ]
+    def nested(level: int) -> dict[str, Any]:
+        arguments: dict[str, Any] = {"Python id": level + 1, "Python parent id": level or None}
+        return event(f"f{level % 7}", level, 2 * (LEVELS - level), category, **arguments)
+
+    events = [nested(level) for level in range(LEVELS)]
 
     def depth() -> int:
         trace = load(tmp_path / "deep.json", events)
@@ -69,7 +64,11 @@ def test_deeply_nested_spans_are_read(category: str, tmp_path: Path) -> None:
 
 def test_values_with_deeply_nested_lists_are_read(tmp_path: Path) -> None:
     text = "[" * LEVELS + "]" * LEVELS
-    arguments = {"Input Dims": [[], []], "Input type": ["ScalarList"] * 2, "Concrete Inputs": [text, "[1, 2]"]}
+    arguments: dict[str, Any] = {
+        "Input Dims": [[], []],
+        "Input type": ["ScalarList"] * 2,
+        "Concrete Inputs": [text, "[1, 2]"],
+    }
     trace = load(tmp_path / "values.json", [event("aten::add", 1, 5, **arguments)])
     nested, plain = on_a_small_stack(lambda: trace.events()[0].concrete_inputs)
     assert plain == [1, 2]
