@@ -135,7 +135,7 @@ $(CARGO_FUZZ):
 # Without instrumentation, which only finding new inputs needs: so this needs neither nightly nor cargo-fuzz.
 fuzz-replay: ## Build the fuzz targets and run them on their stored corpora.
 	RUSTFLAGS="--cfg fuzzing" $(CARGO) build --quiet --manifest-path fuzz/Cargo.toml --target-dir "$(FUZZ_DIR)-replay"
-	set -e; for target in $(FUZZ_TARGETS); do "$(FUZZ_DIR)-replay/debug/$$target" -runs=0 fuzz/corpus/$$target; done
+	set -e; for target in $(FUZZ_TARGETS); do "$(FUZZ_DIR)-replay/debug/$$target" -artifact_prefix="$(FUZZ_DIR)-replay/" -runs=0 fuzz/corpus/$$target; done
 
 test-torch: $(TORCH_VENV)/.installed ## Compare with PyTorch, which this installs (several GB).
 	KINETO_LOG_LEVEL=6 $(TORCH_VENV)/bin/python -m pytest tests/torch
