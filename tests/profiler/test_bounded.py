@@ -149,6 +149,7 @@ def test_bounds_that_make_no_sense(arguments: dict[str, object], error: type[Exc
         profile(**arguments)  # type: ignore[arg-type]
 
 
+@pytest.mark.filterwarnings("ignore:The profiler's spill_dir does not save memory")
 def test_a_directory_that_cannot_be_written_is_an_error_before_anything_is_recorded(tmp_path: Path) -> None:
     prof = profile(spill_dir=tmp_path)
     tmp_path.rmdir()
