@@ -302,13 +302,14 @@ impl Spares {
         self.held() > mark.saturating_add((mark / 8).max(bytes_of(16 * FULL)))
     }
 
-    /// Chunks may take so many bytes more than when [`Self::taken`] was this.
-    pub(super) fn set_mark(&self, room: u64, taken: u64) {
-        let room = room.saturating_sub(self.taken() - taken);
-        self.mark.store(self.held().saturating_add(room), Ordering::Relaxed);
+    /// Sets the mark `room` bytes above (below, if negative) the bytes that were held when [`Self::taken`] was `taken`.
+    pub(super) fn set_mark(&self, room: i64, taken: u64) {
+        let taken_since = i64::try_from(self.taken() - taken).unwrap_or(i64::MAX);
+        let mark = self.held().saturating_add_signed(room.saturating_sub(taken_since));
+        self.mark.store(mark, Ordering::Relaxed);
     }
 
-    /// As [`Self::set_mark`], unless the mark is lower.
+    /// Lowers the mark to `room` bytes above the bytes that are held, unless it is lower.
     pub(super) fn lower_mark(&self, room: u64) {
         let mark = self.held().saturating_add(room);
         self.mark.fetch_min(mark, Ordering::Relaxed);
@@ -339,7 +340,7 @@ mod tests {
         let (spares, owner) = (Spares::new(), Arc::new(ThreadLog::new(1, 1, None)));
         let taken = spares.taken();
         let chunks: Vec<_> = (0..3).map(|_| Chunk::new(&spares, &owner, 0, FULL)).collect();
-        spares.set_mark(bytes_of(4 * FULL), taken);
+        spares.set_mark(bytes_of(4 * FULL) as i64, taken);
         let _fourth = Chunk::new(&spares, &owner, 0, FULL);
         assert!(!spares.is_over_mark());
         let fifth = Chunk::new(&spares, &owner, 0, FIRST);

@@ -255,10 +255,12 @@ impl Registry {
     }
 
     /// Returns how many bytes more the recorder may hold before a window passes its bound. `added` bytes were taken while room
-    /// was made: the next time comes that much sooner where a window is at its bound.
-    fn room(&mut self, added: u64) -> u64 {
+    /// was made: the next time comes that much sooner where a window is at its bound. The result is negative if other threads took
+    /// more than that. Were it 0, the mark would rise with each write, and memory with it.
+    fn room(&mut self, added: u64) -> i64 {
         self.take_successors();
-        let mut room = u64::MAX;
+        let signed = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
+        let mut room = i64::MAX;
         for at in 0..self.windows.len() {
             // One that is over does not grow.
             if self.windows[at].to.is_some() {
@@ -267,8 +269,8 @@ impl Registry {
             let bytes = self.resident_bytes(at);
             let Self { threads, windows, .. } = self;
             let Window { bound, floors, .. } = &mut windows[at];
-            let left = bound.max_bytes.saturating_sub(bytes);
-            room = room.min(left.max(bound.slack().saturating_sub(added)));
+            let left = signed(bound.max_bytes) - signed(bytes);
+            room = room.min(left.max(signed(bound.slack()) - signed(added)));
             // Threads that are gone have left nothing.
             let is_known = |serial: u32| threads.binary_search_by_key(&serial, |thread| thread.log.serial).is_ok();
             floors.retain(|&serial, _| is_known(serial));

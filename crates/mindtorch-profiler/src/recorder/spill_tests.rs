@@ -212,7 +212,7 @@ fn threads_that_record_much_during_a_write_wait_so_that_memory_stays_bounded() {
         program.gate.set_closed(false);
     });
     let most_held = program.most_held.load(Ordering::Relaxed);
-    // An eighth, or 16 chunks, may come while one thread spills, and then a chunk of each thread.
+    // The other threads may take an eighth, or 16 chunks, while one thread spills, and then a chunk each.
     assert!(most_held <= MIB + (16 + 2 * THREADS) * CHUNK, "{most_held}");
     let trace = session.stop();
     assert_whole(&trace, (THREADS * MANY) as usize);
