@@ -10,6 +10,7 @@ from __future__ import annotations
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
+from benches.costs import cuda_kernels
 from benches.costs.figure import Figure, Goal, Row
 from benches.costs.worker import once
 
@@ -157,3 +158,4 @@ def rows(effort: Effort) -> Iterator[Row]:
     for mode, what in {"stack": "calls", "shapes": "operators with shapes", "memory": "operators with memory"}.items():
         left = once("ours", Times, "remaining", mode=mode, rounds=rounds)
         yield Row(SECTION, f"overhead that subtracting leaves: {what}", "%", Figure.exact(left), goal=Goal(most=100))
+    yield from cuda_kernels.rows(SECTION, effort)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import json
-import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -16,8 +15,6 @@ import torch
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 
 PROGRAM = Path(__file__).with_name("cuda_program.py")
-TURNS = Path(__file__).with_name("cuda_turns.py")
-WINDOWS = 8
 ON_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
 CALLS = ("cuda_runtime", "cuda_driver")
 # How exactly CUPTI can tell the GPU's time by the host's.
@@ -176,42 +173,6 @@ def test_work_lies_in_the_window_and_streams_do_one_thing_at_a_time(ours: Record
         assert event["ts"] + event["dur"] <= window["ts"] + window["dur"] + 0.001
         assert event["ts"] >= last.get(event["tid"], 0.0) - 0.1
         last[event["tid"]] = event["ts"] + event["dur"]
-
-
-class Turns:
-    """A process in which one profiler records products of matrices, a window at a time."""
-
-    def __init__(self, library: str) -> None:
-        command = [sys.executable, str(TURNS), library]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.durations: list[float] = []
-
-    def take(self) -> list[float]:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write("go\n")
-        self._process.stdin.flush()
-        durations: list[float] = json.loads(self._process.stdout.readline())
-        return durations
-
-    def leave(self) -> None:
-        self._process.communicate(timeout=60)
-
-
-def test_kernels_take_as_long() -> None:
-    """In turns, since a GPU that has become warmer is slower."""
-    mine, theirs = Turns("ours"), Turns("torch")
-    try:
-        # What is done once only.
-        mine.take(), theirs.take()
-        for _ in range(WINDOWS):
-            mine.durations += mine.take()
-            theirs.durations += theirs.take()
-    finally:
-        mine.leave()
-        theirs.leave()
-    assert len(mine.durations) == len(theirs.durations) >= 10 * WINDOWS
-    assert statistics.median(mine.durations) == pytest.approx(statistics.median(theirs.durations), rel=0.01)
 
 
 def test_device_memory_is_the_same(ours: Recorded, torchs: Recorded) -> None:
