@@ -37,7 +37,7 @@ FUZZ_DIR := $(abspath $(TARGET))/fuzz
 CARGO_FUZZ := $(FUZZ_DIR)/cargo-fuzz-$(CARGO_FUZZ_VERSION)/bin/cargo-fuzz
 # For `make asan`, `make miri` and `make fuzz`. A fixed date, because not every nightly has a Miri that works.
 NIGHTLY := nightly-2026-05-20
-MIRI_TEST := $(CARGO) +$(NIGHTLY) miri test -p mindtorch-profiler --features tracing --target-dir "$(TARGET)/miri"
+RUN_MIRI := $(CARGO) +$(NIGHTLY) miri test -p mindtorch-profiler --features tracing --target-dir "$(TARGET)/miri"
 
 .PHONY: help demo test test-repeat test-pythons lint count count-update count-where count-python bench bench-runtime soak asan miri nightly \
 	fuzz $(FUZZ_TARGETS:%=fuzz-%) fuzz-replay \
@@ -107,11 +107,11 @@ asan: nightly ## Run the profiler's Rust tests under AddressSanitizer, with a ni
 		-- --test-threads 1
 
 # Leaks are ignored because tests leave spans open on purpose, and the chunks of open spans are leaked.
-miri: nightly ## Run the recorder's tests under Miri, with Stacked and with Tree Borrows; MIRI=--quick: those that take a minute.
+miri: nightly ## Run the recorder's tests under Miri, with Stacked and with Tree Borrows; MIRI_TESTS=--quick: those that take a minute.
 	for borrows in "" -Zmiri-tree-borrows; do \
 		export MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-ignore-leaks $$borrows"; \
-		$(MIRI_TEST) --lib -- recorder:: session:: names:: && \
-		$(MIRI_TEST) --test tasks --test tracing_layer $(if $(filter --quick,$(MIRI)),,--test windows --test threads) || exit; \
+		$(RUN_MIRI) --lib -- recorder:: session:: names:: && \
+		$(RUN_MIRI) --test tasks --test tracing_layer $(if $(filter --quick,$(MIRI_TESTS)),,--test windows --test threads) || exit; \
 	done
 
 # The second command downloads what Miri's standard library is built from, and builds it.

@@ -26,4 +26,8 @@ def record(library: Any, device: str, directory: Path) -> None:
 
 if __name__ == "__main__":
     library, device, directory = sys.argv[1:]
+    if library == "mindtorch_v2":
+        # Readers add times as floating-point numbers, which rounds fractions of a microsecond: whether a span that ends
+        # together with the one around it seems to end later depends on the times. Whole microseconds are not rounded.
+        importlib.import_module("mindtorch_v2._core")._use_manual_clock(1_000)
     record(importlib.import_module(library), device, Path(directory))
