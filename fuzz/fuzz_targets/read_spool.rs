@@ -28,7 +28,7 @@ const BLOCK_BYTES: usize = 2 * BLOCK_FILLED * SLOT_BYTES;
 const PARTS: [(usize, usize); 5] =
     [(0, 16), (PIECE, 16 * HEAD_BYTES), (2 * PIECE, BLOCK_BYTES), (3 * PIECE, BLOCK_BYTES), (4 * PIECE, BLOCK_BYTES)];
 
-/// How the first words of inputs say what they are. The fuzzer finds the others.
+/// Kinds of inputs, as the first word of an input encodes them. The fuzzer finds the others.
 const TENSOR: u64 = 0;
 const LIST: u64 = 1;
 const VALUE: u64 = 2;

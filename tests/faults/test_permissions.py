@@ -65,7 +65,7 @@ def write_by_itself(folder: Path) -> None:
 
 
 def write_by_commands(folder: Path) -> None:
-    # What is read has its own permissions, in a directory of its own.
+    # Input files have their own permissions, so they are in another directory.
     data = folder.with_name("data")
     data.mkdir()
     ranks = [str(shutil.copy(DATA / f"rank{number}.json", data)) for number in range(3)]

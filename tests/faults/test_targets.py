@@ -1,4 +1,4 @@
-"""What a path may lead to: links, pipes, devices, sockets, directories, files that were there."""
+"""Targets of exports: links, pipes, devices, sockets, directories and existing files."""
 
 from __future__ import annotations
 

@@ -303,10 +303,10 @@ def test_tasks_lose_their_own() -> None:
         assert nanoseconds(row.self_overhead_time_total) == min(own, nanoseconds(event.self_cpu_time_total))
 
 
-# What a call and an operator take without a profiler.
+# The duration of a call or an operator without a profiler.
 WORK_NS = 5_000
 CALLS = 300
-# What each reading of the clock takes.
+# The duration of a reading of the clock.
 STEP_NS = 100
 
 
@@ -338,7 +338,7 @@ def check_real_program(clock: ManualClock, work: str, options: str) -> None:
     less = nanoseconds(averages(prof, subtract_overhead=True)["around"].cpu_time_total)
     # Each call has two readings of the clock at least.
     assert whole >= truth + 2 * STEP_NS * CALLS
-    # What remains is measuring's own error: a reading for many events, and what is outside of the calls.
+    # The remaining error is that of the measurement: a reading for many events, and the time outside of the calls.
     assert abs(less - truth) <= 20 * STEP_NS
     overhead = prof.overhead()
     counted = overhead.python_function if work == "many_calls" else overhead.op

@@ -257,7 +257,7 @@ fn at_once(sessions: u64) -> Figures {
 /// Compares the durations of scopes with readings of the system's clock just outside and just inside of each.
 fn clock(scopes: u64) -> Figures {
     const BUSY: Duration = Duration::from_millis(5);
-    /// What the two clocks may differ by.
+    /// The largest relative difference between the two clocks.
     const MOST_ERROR: f64 = 0.01;
     let session = Session::start();
     let mut known = Vec::new();
@@ -290,7 +290,7 @@ fn clock(scopes: u64) -> Figures {
     Figures { done: scopes, nanoseconds, kept: trace.span_count() as u64, peak: usage::peak(), ..Figures::default() }
 }
 
-/// Looks whether averages without the overhead are nearer than others to what a program takes that nobody records.
+/// Compares averages with and without the overhead with the time of the same program without a recording.
 fn overhead(scopes: u64) -> Figures {
     const ROUNDS: u64 = 50;
     let round = scopes / ROUNDS;

@@ -11,7 +11,7 @@ thread_local! { static SEEN: RefCell<Option<Seen>> = const { RefCell::new(None) 
 
 static IS_OUT: AtomicBool = AtomicBool::new(false);
 
-/// What was delivered on one thread.
+/// The operators that were delivered on one thread.
 struct Seen {
     ops: Vec<SeenOp>,
     /// The keys of the operators, in the same order.

@@ -130,7 +130,7 @@ class Cache:
 
 
 def identity_of(library: Path) -> tuple[int, ...] | None:
-    """Return numbers that tell a file from one that replaces it, or None if it is not there."""
+    """Return numbers that identify a file, so that a replacement is recognised, or None if there is no file."""
     try:
         status = library.stat()
     except OSError:

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# PyTorch's module of profilers, if it has to be told.
+# PyTorch's profiler module, if it has a flag for running profilers.
 _listener: Any = None
 # Whether PyTorch's own profiler records, as it has said itself.
 _is_its_own_on = False

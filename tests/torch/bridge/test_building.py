@@ -153,7 +153,7 @@ def test_where_others_can_write(tmp_path: Path, built: Path, mode: int) -> None:
 
 
 def not_recorded(program: str, directory: Path) -> str:
-    """What is said, once, when PyTorch is not recorded without a compiler. The program and our own spans go on."""
+    """Return the one warning that PyTorch is not recorded. The program and its own spans continue."""
     environment = {"PATH": str(directory), "CXX": "", "XDG_CACHE_HOME": str(directory / "cache")}
     output, said = run(program + SHOW + OURS + SHOW, **environment)
     assert output == [*UNSEEN, "['ours']", *UNSEEN]

@@ -103,7 +103,7 @@ pub(super) fn tell(on_call: OnCall, domain: u32, number: u32, site: u32, correla
     unsafe { on_call(null_mut(), domain, number, (&raw const data).cast()) };
 }
 
-/// Launches a kernel, which takes at least 10 ns, and is told of when the records are asked for.
+/// Launches a kernel that takes at least 10 ns. Its record is delivered when the records are requested.
 pub(super) fn launch(name: &'static CStr, correlation: u32) {
     call(super::api::RUNTIME, LAUNCH, ENTERS, correlation);
     let (clock, (request, _)) = with(|fake| (fake.clock.expect("a clock"), fake.buffers.expect("buffers")));

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-/// Returns the memory in bytes that this process may use, or `None` if the system does not tell. `root` is the directory that
+/// Returns the memory in bytes that this process may use, or `None` if it is unknown. `root` is the directory that
 /// holds `proc` and the mounted control groups: `/`, or a test's own.
 pub(super) fn available_memory(root: &Path) -> Option<u64> {
     let limits = Hierarchy::all(root).into_iter().filter_map(|hierarchy| hierarchy.lowest_limit());

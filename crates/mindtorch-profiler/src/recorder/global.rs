@@ -287,7 +287,7 @@ pub(super) fn reset_after_fork(registry: &mut super::Registry) {
     Recorder::global().0.capture.store(0, crate::sync::Ordering::Relaxed);
     registry.windows.clear();
     registry.watched = Capture::NONE;
-    // A thread that does not exist here may have the turn. Leaked: nobody will ever unlock it.
+    // A thread that does not exist in the child may hold the turn and will never unlock it, so the lock is leaked.
     std::mem::forget(std::mem::take(&mut registry.turn));
     // Leaked, not dropped: spans that were open at the fork may still be closed in the child. The memory is the parent's,
     // shared until it is written to, which it is not.

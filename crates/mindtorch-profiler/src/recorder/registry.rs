@@ -33,7 +33,7 @@ pub(super) struct ThreadEntry {
     pub(super) pieces: VecDeque<Piece>,
 }
 
-/// A chunk that a window could do without.
+/// A chunk in memory that a window can spill or drop.
 pub(super) struct Candidate {
     pub(super) ticks: u64,
     pub(super) thread: usize,
@@ -88,7 +88,7 @@ impl Registry {
         })
     }
 
-    /// What a window could do without, the oldest first.
+    /// Returns the chunks in memory that a window can spill or drop, the oldest first.
     pub(super) fn candidates(&self, window: usize) -> Vec<Candidate> {
         let candidate = |(thread, piece, chunk): (usize, usize, &Arc<Chunk>)| {
             let bytes = chunk.memory_held() as u64;

@@ -127,7 +127,7 @@ impl Registry {
         }
         let oldest = candidates.peek().map_or(oldest_left, |candidate| candidate.ticks.min(oldest_left));
         let Window { carried, losses, changes, .. } = window;
-        // The last of those before tells what is collected then.
+        // The last change before that is kept, because it says what is collected from then on.
         let later = changes.partition_point(|(cut, _)| cut.ticks < oldest);
         changes.drain(..later.saturating_sub(1));
         carried.retain(|span| {

@@ -146,8 +146,8 @@ impl SessionBuilder {
         self
     }
 
-    /// What happens then; by default its oldest parts go to a file without a name among the system's temporary files, or in
-    /// `/var/tmp` if these are in memory (`tmpfs`). If no directory on a disk can be written, the recording ends instead.
+    /// The action when the bound is reached. By default the oldest parts go to an unnamed file in the system's directory for
+    /// temporary files, or in `/var/tmp` if that directory is in memory (`tmpfs`). If no directory on a disk can be written, the recording ends instead.
     pub fn when_full(mut self, when_full: WhenFull) -> Self {
         self.settings.bound.when_full = when_full;
         self

@@ -195,7 +195,7 @@ pub(super) fn is_in_memory(file: &File) -> bool {
     matches!(kind & 0xffff_ffff, RAMFS_MAGIC | TMPFS_MAGIC)
 }
 
-/// Other systems do not tell.
+/// Returns false, because there is no portable way to find out.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(super) fn is_in_memory(_: &File) -> bool {
     false

@@ -1,4 +1,4 @@
-// What is known of the selected span, in a pane that is open while one is selected.
+// The details pane. It shows the selected span, and is open while one is selected.
 import { announce, byId, make } from "./dom.js";
 import { linked } from "./links.js";
 import { NONE } from "./model.js";
