@@ -156,9 +156,10 @@ def arrows(trace: dict[str, Any], category: str = "fwdbwd") -> list[tuple[str, s
 def nested(spans: Sequence[dict[str, Any]]) -> list[Node]:
     children: dict[int | None, list[int]] = {}
     around: list[int] = []
-    ends = [round((span["ts"] + span["dur"]) * 1000) for span in spans]
-    for number, span in enumerate(spans):
-        start = round(span["ts"] * 1000)
+    # In whole nanoseconds before they are added: the sum of two floating-point numbers of this size can be off by one.
+    starts = [round(span["ts"] * 1000) for span in spans]
+    ends = [start + round(span["dur"] * 1000) for start, span in zip(starts, spans, strict=True)]
+    for number, start in enumerate(starts):
         while around and not (start < ends[around[-1]] and ends[number] <= ends[around[-1]]):
             around.pop()
         children.setdefault(around[-1] if around else None, []).append(number)
