@@ -1,6 +1,6 @@
 //! Writing to pipes, terminals and other devices, with waits that a signal can end.
 //!
-//! The standard library retries a call that a signal has interrupted, so a write to a pipe that nobody reads never returns. Here
+//! The standard library retries a call that a signal has interrupted, so a write to a full pipe that is not read never returns. Here
 //! the file is non-blocking and the only wait is `poll`. Before each `poll`, and at least every [`RECHECK_MS`], the function that
 //! the program has set with [`set_interruption`] decides whether to give up.
 
